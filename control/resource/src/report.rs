@@ -1,0 +1,94 @@
+//! What the control server says of an object: the source of its status.
+
+use std::collections::BTreeMap;
+
+use crate::meta::ObjectKey;
+
+/// The state of an object, in rising order of concern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum State {
+    /// Served as written.
+    #[default]
+    Accepted,
+    /// Served, but something about it deserves a look.
+    Warning,
+    /// Not served.
+    Rejected,
+}
+
+/// The state of one object, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// The worst of what was said.
+    pub state: State,
+    /// Sentences for people, without a full stop, in the order in which they were found.
+    pub reasons: Vec<String>,
+}
+
+/// The reports on all objects that were looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reports {
+    by_object: BTreeMap<ObjectKey, Report>,
+}
+
+// === impl State ===
+
+impl State {
+    /// The name in a status: `Accepted`, `Warning` or `Rejected`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "Accepted",
+            Self::Warning => "Warning",
+            Self::Rejected => "Rejected",
+        }
+    }
+}
+
+// === impl Reports ===
+
+impl Reports {
+    /// Notes that an object was looked at; it stands as accepted unless more is said.
+    pub fn accept(&mut self, object: ObjectKey) {
+        self.by_object.entry(object).or_default();
+    }
+
+    /// Adds a warning. The same sentence is kept once.
+    pub fn warn(&mut self, object: ObjectKey, reason: impl Into<String>) {
+        self.add(object, State::Warning, reason.into());
+    }
+
+    /// Adds a rejection. The same sentence is kept once.
+    pub fn reject(&mut self, object: ObjectKey, reason: impl Into<String>) {
+        self.add(object, State::Rejected, reason.into());
+    }
+
+    /// Takes over everything that another set of reports says.
+    pub fn merge(&mut self, other: &Self) {
+        for (object, report) in &other.by_object {
+            self.accept(object.clone());
+            for reason in &report.reasons {
+                self.add(object.clone(), report.state, reason.clone());
+            }
+        }
+    }
+
+    /// The report on one object.
+    #[must_use]
+    pub fn get(&self, object: &ObjectKey) -> Option<&Report> {
+        self.by_object.get(object)
+    }
+
+    /// All reports, sorted by object.
+    pub fn iter(&self) -> impl Iterator<Item = (&ObjectKey, &Report)> {
+        self.by_object.iter()
+    }
+
+    fn add(&mut self, object: ObjectKey, state: State, reason: String) {
+        let report = self.by_object.entry(object).or_default();
+        report.state = report.state.max(state);
+        if !report.reasons.contains(&reason) {
+            report.reasons.push(reason);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The decision of the Keyward filter, free of any host.
+
+pub mod config;
+pub mod wire;

@@ -1,0 +1,311 @@
+//! The messages of the key stream, `proto/keyward/keys/v1/keys.proto`, and their packed entries.
+
+use prost::{Message, Oneof};
+
+/// Bytes of a digest: the first half of the SHA-256 of a key.
+pub const DIGEST_LEN: usize = 16;
+/// The longest identity: a Kubernetes name.
+pub const MAX_IDENTITY_LEN: usize = 253;
+/// The gRPC service and method of the key stream.
+pub const SERVICE: &str = "keyward.keys.v1.KeyDistribution";
+/// See [`SERVICE`].
+pub const METHOD: &str = "Stream";
+
+/// The first 16 bytes of the SHA-256 of an API key. Not a secret: it names a key without telling it.
+pub type Digest = [u8; DIGEST_LEN];
+
+/// From a worker to the control server.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct ClientMessage {
+    /// What it says.
+    #[prost(oneof = "client_message::Kind", tags = "1, 2, 3, 4")]
+    pub kind: Option<client_message::Kind>,
+}
+
+/// The kinds of [`ClientMessage`].
+pub mod client_message {
+    /// What a worker says.
+    #[derive(Clone, PartialEq, Eq, super::Oneof)]
+    pub enum Kind {
+        /// The first message of a stream.
+        #[prost(message, tag = "1")]
+        Subscribe(super::Subscribe),
+        /// A version is held.
+        #[prost(message, tag = "2")]
+        Ack(super::Ack),
+        /// A change was refused.
+        #[prost(message, tag = "3")]
+        Nack(super::Nack),
+        /// A plugin configuration is in force.
+        #[prost(message, tag = "4")]
+        ConfigApplied(super::ConfigApplied),
+    }
+}
+
+/// The first message of a stream.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct Subscribe {
+    /// The Envoy node id.
+    #[prost(string, tag = "1")]
+    pub node_id: String,
+    /// The node role, `<namespace>~<proxy>`.
+    #[prost(string, tag = "2")]
+    pub role: String,
+    /// Names the VM instance; random.
+    #[prost(string, tag = "3")]
+    pub worker: String,
+    /// Version of the filter.
+    #[prost(string, tag = "4")]
+    pub filter_build: String,
+    /// Version of the plugin configuration in force.
+    #[prost(uint64, tag = "5")]
+    pub config_version: u64,
+    /// What the worker holds.
+    #[prost(message, repeated, tag = "6")]
+    pub held: Vec<TableVersion>,
+}
+
+/// A state of a table; the checksum is over its content.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
+pub struct Version {
+    /// Store revision at which the table last changed.
+    #[prost(uint64, tag = "1")]
+    pub revision: u64,
+    /// Wrapping sum of [`entry_hash`] over the entries.
+    #[prost(fixed64, tag = "2")]
+    pub checksum: u64,
+}
+
+/// A table and its state.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct TableVersion {
+    /// The table.
+    #[prost(string, tag = "1")]
+    pub table: String,
+    /// Its state.
+    #[prost(message, optional, tag = "2")]
+    pub version: Option<Version>,
+}
+
+/// The worker holds exactly this.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct Ack {
+    /// Table and version.
+    #[prost(message, optional, tag = "1")]
+    pub held: Option<TableVersion>,
+}
+
+/// The worker refused a change and keeps what it has.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct Nack {
+    /// The table.
+    #[prost(string, tag = "1")]
+    pub table: String,
+    /// Why, for people.
+    #[prost(string, tag = "2")]
+    pub reason: String,
+}
+
+/// A plugin configuration is in force.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub struct ConfigApplied {
+    /// Its version.
+    #[prost(uint64, tag = "1")]
+    pub version: u64,
+}
+
+/// From the control server to a worker.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct ServerMessage {
+    /// What it says.
+    #[prost(oneof = "server_message::Kind", tags = "1, 2, 3, 4, 5")]
+    pub kind: Option<server_message::Kind>,
+}
+
+/// The kinds of [`ServerMessage`].
+pub mod server_message {
+    /// What the control server says.
+    #[derive(Clone, PartialEq, Eq, super::Oneof)]
+    pub enum Kind {
+        /// A snapshot starts.
+        #[prost(message, tag = "1")]
+        Begin(super::SnapshotBegin),
+        /// A part of a snapshot.
+        #[prost(message, tag = "2")]
+        Chunk(super::SnapshotChunk),
+        /// A snapshot is complete.
+        #[prost(message, tag = "3")]
+        End(super::SnapshotEnd),
+        /// A change.
+        #[prost(message, tag = "4")]
+        Delta(super::Delta),
+        /// A table is no longer needed.
+        #[prost(message, tag = "5")]
+        Drop(super::Drop),
+    }
+}
+
+/// A snapshot starts.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct SnapshotBegin {
+    /// The table.
+    #[prost(string, tag = "1")]
+    pub table: String,
+    /// How many entries follow.
+    #[prost(uint64, tag = "2")]
+    pub entries: u64,
+}
+
+/// A part of a snapshot.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct SnapshotChunk {
+    /// The table.
+    #[prost(string, tag = "1")]
+    pub table: String,
+    /// Packed entries, strictly ascending by digest.
+    #[prost(bytes = "vec", tag = "2")]
+    pub entries: Vec<u8>,
+}
+
+/// A snapshot is complete.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct SnapshotEnd {
+    /// The table.
+    #[prost(string, tag = "1")]
+    pub table: String,
+    /// The version that the entries make up.
+    #[prost(message, optional, tag = "2")]
+    pub version: Option<Version>,
+}
+
+/// A change of a table that is held at exactly `from`.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct Delta {
+    /// The table.
+    #[prost(string, tag = "1")]
+    pub table: String,
+    /// The version that it applies to.
+    #[prost(message, optional, tag = "2")]
+    pub from: Option<Version>,
+    /// The version that it leads to.
+    #[prost(message, optional, tag = "3")]
+    pub to: Option<Version>,
+    /// Packed entries, added or replaced.
+    #[prost(bytes = "vec", tag = "4")]
+    pub upserts: Vec<u8>,
+    /// Digests, back to back.
+    #[prost(bytes = "vec", tag = "5")]
+    pub removals: Vec<u8>,
+}
+
+/// A table is no longer needed.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct Drop {
+    /// The table.
+    #[prost(string, tag = "1")]
+    pub table: String,
+}
+
+/// Packed entries that are not well formed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// The bytes end inside an entry.
+    #[error("packed entries end inside an entry")]
+    Truncated,
+    /// An identity is empty, too long or not UTF-8.
+    #[error("an identity is empty, longer than 253 bytes or not UTF-8")]
+    Identity,
+}
+
+/// Reads packed entries one by one, without copying.
+#[derive(Debug, Clone)]
+pub struct Entries<'a> {
+    rest: &'a [u8],
+}
+
+/// The hash of one entry, as summed up in [`Version::checksum`].
+///
+/// Guards against lost and damaged updates, not against an adversary: both ends are ours.
+#[must_use]
+pub fn entry_hash(digest: &Digest, identity: &str) -> u64 {
+    // FNV-1a over the identity, then the digest's halves folded in with the finaliser of
+    // SplitMix64, so that a sum over entries does not cancel out.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in identity.as_bytes() {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    let (low, high) = digest.split_at(DIGEST_LEN / 2);
+    for half in [low, high] {
+        let word = half.iter().rev().fold(0_u64, |word, byte| (word << 8) | u64::from(*byte));
+        hash = mix(hash ^ word);
+    }
+    hash
+}
+
+fn mix(mut word: u64) -> u64 {
+    word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+/// Appends one packed entry. Identities longer than [`MAX_IDENTITY_LEN`] are refused by
+/// validation long before this and cut here.
+pub fn pack_entry(into: &mut Vec<u8>, digest: &Digest, identity: &str) {
+    let identity = identity.as_bytes();
+    let identity = identity.get(..MAX_IDENTITY_LEN).unwrap_or(identity);
+    into.extend_from_slice(digest);
+    let length = u16::try_from(identity.len()).unwrap_or(0);
+    into.extend_from_slice(&length.to_le_bytes());
+    into.extend_from_slice(identity);
+}
+
+/// The digests in packed removals.
+///
+/// # Errors
+///
+/// [`Malformed::Truncated`] when the length is no multiple of [`DIGEST_LEN`].
+pub fn removals(bytes: &[u8]) -> Result<&[Digest], Malformed> {
+    match bytes.as_chunks::<DIGEST_LEN>() {
+        (digests, []) => Ok(digests),
+        _ => Err(Malformed::Truncated),
+    }
+}
+
+// === impl Entries ===
+
+impl<'a> Entries<'a> {
+    /// Reads from the bytes of a chunk or of a delta.
+    #[must_use]
+    pub fn new(packed: &'a [u8]) -> Self {
+        Self { rest: packed }
+    }
+
+    fn take(&mut self) -> Result<(Digest, &'a str), Malformed> {
+        let (digest, rest) = self.rest.split_first_chunk().ok_or(Malformed::Truncated)?;
+        let (length, rest) = rest.split_first_chunk().ok_or(Malformed::Truncated)?;
+        let length = usize::from(u16::from_le_bytes(*length));
+        let (identity, rest) = rest.split_at_checked(length).ok_or(Malformed::Truncated)?;
+        if identity.is_empty() || identity.len() > MAX_IDENTITY_LEN {
+            return Err(Malformed::Identity);
+        }
+        let identity = std::str::from_utf8(identity).map_err(|_| Malformed::Identity)?;
+        self.rest = rest;
+        Ok((*digest, identity))
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<(Digest, &'a str), Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let entry = self.take();
+        if entry.is_err() {
+            self.rest = &[];
+        }
+        Some(entry)
+    }
+}
