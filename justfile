@@ -1,4 +1,92 @@
-# Keyward's recipes. Run them through ./x, which makes sure that the tools are there.
+# Keyward's recipes. Run them through ./x, which makes sure that the tools are there:
+# ./x lists them, ./x NAME runs one.
+
+set positional-arguments
+
+target := env('CARGO_TARGET_DIR', 'target')
+wasm_target := "wasm32-wasip1"
+filter := target / wasm_target / "filter/keyward_filter.wasm"
+faulty_filter := target / "fault-injection" / wasm_target / "filter/keyward_filter.wasm"
+
 [private]
 default:
     @just --list --unsorted
+
+# Build and start everything; Ctrl-C stops it (--detach returns when ready, --help lists the flags)
+[group('run')]
+up *ARGS: filter
+    @cargo build -q -p keyward
+    @exec "{{ target }}/debug/keyward" demo up "$@"
+
+# Stop what `up --detach` started
+[group('run')]
+down *ARGS:
+    @test -x "{{ target }}/debug/keyward" || cargo build -q -p keyward
+    @exec "{{ target }}/debug/keyward" demo down "$@"
+
+# Build the keyward binary for production, with the filter inside
+[group('build')]
+build: filter
+    cargo build --release -p keyward
+    @echo "{{ target }}/release/keyward"
+
+# Build the filter and print its size
+[group('build')]
+filter:
+    @cargo build -q --profile filter --target {{ wasm_target }} -p keyward-filter
+    @scripts/wasm-size "{{ filter }}"
+
+# Build the filter that tests can make trap
+[group('build')]
+filter-faulty:
+    @cargo build -q --profile filter --target {{ wasm_target }} -p keyward-filter \
+        --features fault-injection --target-dir "{{ target }}/fault-injection"
+    @scripts/wasm-size "{{ faulty_filter }}"
+
+# Every check there is: format, lints, both filters, all tests
+[group('check')]
+test:
+    @scripts/step "format" cargo fmt --all --check
+    @scripts/step "filter" just filter
+    @scripts/step "filter that traps" just filter-faulty
+    @scripts/step "lints of the filter" just lint-filter
+    @scripts/step "lints" just lint-native
+    @scripts/step "keyward binary" cargo build -p keyward
+    @scripts/step "tests of the crates" cargo test -q --exclude keyward-integration --exclude keyward-filter --workspace
+    @scripts/step "fuzz, short" just fuzz 5
+    @scripts/step "integration tests" cargo test -p keyward-integration
+    @echo "all checks passed" >&2
+
+# Type-check everything, quickly
+[group('check')]
+check: filter
+    cargo check --all-targets
+
+# Format the code
+[group('check')]
+fmt:
+    cargo fmt --all
+
+# Lint everything, warnings denied
+[group('check')]
+lint: filter lint-filter lint-native
+
+[private]
+lint-filter:
+    cargo clippy -q -p keyward-filter --target {{ wasm_target }} -- -D warnings
+    cargo clippy -q -p keyward-filter --target {{ wasm_target }} --features fault-injection -- -D warnings
+
+[private]
+lint-native:
+    cargo clippy -q --all-targets -- -D warnings
+
+# Write the golden files anew and delete those without a case; review the diff
+[group('check')]
+golden:
+    UPDATE_GOLDENS=1 cargo test -q -p keyward-resource -p keyward-translate
+    git --no-pager diff --stat -- testdata
+
+# Check licences and sources of the dependencies (needs cargo-deny)
+[group('check')]
+deny:
+    cargo deny check

@@ -140,7 +140,7 @@ wasm_std_build() {
             cargo build -q -Z build-std=std,panic_abort,panic_unwind --target "$wasm_target" --release \
             --target-dir "$scratch_dir/target") ||
         die "the standard library for $wasm_target did not build" "$hint"
-    [ -z "$lent" ] || rm -f "$lent"
+    [ -z "$lent" ] || { rm -f "$lent"; rmdir "$sysroot/lib/rustlib/src" 2>/dev/null || true; }
     cp "$scratch_dir/target/$wasm_target/release/deps/"*.rlib "$new/lib/"
     rm -f "$new"/lib/libempty-*.rlib
     rustc -vV >"$new/built-for"
