@@ -190,10 +190,10 @@ pub struct Delta {
     /// The version that it leads to.
     #[prost(message, optional, tag = "3")]
     pub to: Option<Version>,
-    /// Packed entries, added or replaced.
+    /// Packed entries, strictly ascending: added or replaced.
     #[prost(bytes = "vec", tag = "4")]
     pub upserts: Vec<u8>,
-    /// Digests, back to back.
+    /// Digests, back to back, strictly ascending, none of them among the upserts.
     #[prost(bytes = "vec", tag = "5")]
     pub removals: Vec<u8>,
 }

@@ -1,0 +1,53 @@
+//! What the filter's module asks of its proxy, for Envoy's `capability_restriction_config`.
+//!
+//! That list is an allow list as soon as it is not empty, for what the module imports and for the
+//! callbacks that it exports alike. A callback that is not listed is not called, which saves an
+//! entry into the VM for every request (the SDK exports all that there are); an import that is not
+//! listed fails when it is called. So the list is exactly what is used, no more and no less; a test
+//! compares it with the imports of the built module.
+
+/// Names as Envoy knows them: callbacks, host calls and WASI functions.
+pub const CAPABILITIES: &[&str] = &[
+    // Callbacks. The SDK keeps a map of contexts, so it must see each one come and go.
+    "proxy_on_context_create",
+    "proxy_on_delete",
+    // Metrics are defined once a VM.
+    "proxy_on_vm_start",
+    // The plugin configuration.
+    "proxy_on_configure",
+    // Opens and reopens the key stream, ends the wait of parked requests.
+    "proxy_on_tick",
+    // The key stream.
+    "proxy_on_grpc_receive",
+    "proxy_on_grpc_close",
+    // The decision.
+    "proxy_on_request_headers",
+    // Takes the identity header off the response.
+    "proxy_on_response_headers",
+    // Host calls: what the filter reads.
+    "proxy_get_buffer_bytes",
+    "proxy_get_current_time_nanoseconds",
+    "proxy_get_header_map_value",
+    "proxy_get_property",
+    // What it does to a request or a response.
+    "proxy_replace_header_map_value",
+    "proxy_remove_header_map_value",
+    "proxy_send_local_response",
+    "proxy_continue_stream",
+    "proxy_set_effective_context",
+    // The key stream.
+    "proxy_grpc_stream",
+    "proxy_grpc_send",
+    "proxy_grpc_cancel",
+    "proxy_set_tick_period_milliseconds",
+    // What people see.
+    "proxy_define_metric",
+    "proxy_increment_metric",
+    "proxy_record_metric",
+    "proxy_log",
+    // WASI, imported by Rust's standard library. It has a panic handler even if nothing panics.
+    "environ_get",
+    "environ_sizes_get",
+    "fd_write",
+    "proc_exit",
+];

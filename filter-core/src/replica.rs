@@ -1,0 +1,256 @@
+//! The worker's end of the key stream: what it holds, and its answer to each message.
+//!
+//! No message leaves a table between two versions: a change is checked from end to end before it is
+//! made, and a snapshot is built beside the table that it replaces. What cannot be applied is
+//! answered with a Nack, on which the server sends a snapshot.
+
+use std::collections::BTreeMap;
+
+use prost::Message as _;
+
+use crate::decide::Tables;
+use crate::table::{Builder, Refused, Table};
+use crate::wire::{
+    Ack, ClientMessage, Delta, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Subscribe,
+    TableVersion, Version, client_message, server_message,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// All that the tables of one worker may occupy, those being loaded included. A VM has 1 GiB, and
+/// one that runs out of it dies; what is left is room for messages in flight and fragmentation.
+const MEMORY_LIMIT: usize = 768 * 1024 * 1024;
+
+/// The key tables of one worker.
+#[derive(Debug, Default)]
+pub struct Replica {
+    tables: BTreeMap<String, Held>,
+    loading: BTreeMap<String, Loading>,
+}
+
+/// Who subscribes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscriber {
+    /// The Envoy node id.
+    pub node_id: String,
+    /// The node role, `<namespace>~<proxy>`.
+    pub role: String,
+    /// Names the VM instance.
+    pub worker: String,
+    /// Version of the filter.
+    pub filter_build: String,
+    /// Version of the plugin configuration in force.
+    pub config_version: u64,
+}
+
+/// What a message brought about.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing that anybody needs to know: a snapshot is on its way, or the message is of a kind
+    /// that this filter does not know yet.
+    None,
+    /// A table is now at another version. Whoever waits for it may try again.
+    Changed(ClientMessage),
+    /// The message was refused. What was held is held still.
+    Refused(ClientMessage),
+    /// A table is gone.
+    Dropped,
+}
+
+/// The bytes are no message of this protocol, so there is no telling which table missed a change:
+/// the stream must be closed and opened anew.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a message of the key stream")]
+pub struct NotAMessage(#[from] prost::DecodeError);
+
+#[derive(Debug)]
+struct Held {
+    table: Table,
+    version: Version,
+}
+
+/// A snapshot between its begin and its end.
+#[derive(Debug)]
+enum Loading {
+    Building(Builder),
+    /// Refused: what still comes of it is passed over, so that one snapshot gets one Nack.
+    Spoiled,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Reason {
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    #[error("the snapshot has no beginning")]
+    NoBeginning,
+    #[error("the message has no version")]
+    NoVersion,
+    #[error("the change starts from another version than the one held")]
+    Gap,
+    #[error("the tables would need more than {MEMORY_LIMIT} bytes")]
+    Memory,
+}
+
+// === impl Replica ===
+
+impl Replica {
+    /// Holds nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The first message of a stream.
+    #[must_use]
+    pub fn subscribe(&self, who: Subscriber) -> ClientMessage {
+        let held = |(name, held): (&String, &Held)| versioned(name.clone(), held.version);
+        ClientMessage {
+            kind: Some(client_message::Kind::Subscribe(Subscribe {
+                node_id: who.node_id,
+                role: who.role,
+                worker: who.worker,
+                filter_build: who.filter_build,
+                config_version: who.config_version,
+                held: self.tables.iter().map(held).collect(),
+            })),
+        }
+    }
+
+    /// Takes a message of the server.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes cannot be decoded.
+    pub fn on_message(&mut self, message: &[u8]) -> Result<Effect, NotAMessage> {
+        use server_message::Kind;
+        let message = ServerMessage::decode(message)?;
+        Ok(match message.kind {
+            Some(Kind::Begin(begin)) => {
+                self.begin(begin);
+                Effect::None
+            }
+            Some(Kind::Chunk(chunk)) => self.chunk(&chunk),
+            Some(Kind::End(end)) => self.end(end),
+            Some(Kind::Delta(delta)) => self.delta(delta),
+            Some(Kind::Drop(drop)) => {
+                self.loading.remove(&drop.table);
+                self.tables.remove(&drop.table).map_or(Effect::None, |_| Effect::Dropped)
+            }
+            None => Effect::None,
+        })
+    }
+
+    /// The stream is closed: half a snapshot is worth nothing, what is held stays.
+    pub fn on_close(&mut self) {
+        self.loading.clear();
+    }
+
+    /// How many keys all tables hold.
+    #[must_use]
+    pub fn keys(&self) -> usize {
+        self.tables.values().map(|held| held.table.len()).fold(0, usize::saturating_add)
+    }
+
+    /// The newest revision that any table is at.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.tables.values().map(|held| held.version.revision).max().unwrap_or(0)
+    }
+
+    /// The version that a table is held at.
+    #[must_use]
+    pub fn version(&self, table: &str) -> Option<Version> {
+        self.tables.get(table).map(|held| held.version)
+    }
+
+    /// Bytes of heap that all tables occupy, those being loaded included.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let tables = self.tables.values().map(|held| held.table.memory_bytes());
+        let loading = self.loading.values().map(|loading| match loading {
+            Loading::Building(builder) => builder.memory_bytes(),
+            Loading::Spoiled => 0,
+        });
+        tables.chain(loading).fold(0, usize::saturating_add)
+    }
+
+    fn begin(&mut self, begin: SnapshotBegin) {
+        self.loading.insert(begin.table, Loading::Building(Builder::new(begin.entries)));
+    }
+
+    fn chunk(&mut self, chunk: &SnapshotChunk) -> Effect {
+        let appended = match self.loading.get_mut(&chunk.table) {
+            Some(Loading::Spoiled) => return Effect::None,
+            Some(Loading::Building(builder)) => builder.append(&chunk.entries).map_err(Reason::from),
+            None => Err(Reason::NoBeginning),
+        };
+        let outcome = appended.and_then(|()| self.check_memory());
+        match outcome {
+            Ok(()) => Effect::None,
+            Err(reason) => {
+                self.loading.insert(chunk.table.clone(), Loading::Spoiled);
+                refused(chunk.table.clone(), &reason)
+            }
+        }
+    }
+
+    fn end(&mut self, end: SnapshotEnd) -> Effect {
+        let finished = match (self.loading.remove(&end.table), end.version) {
+            (Some(Loading::Spoiled), _) => return Effect::None,
+            (None, _) => Err(Reason::NoBeginning),
+            (Some(Loading::Building(_)), None) => Err(Reason::NoVersion),
+            (Some(Loading::Building(builder)), Some(version)) => {
+                builder.finish(version.checksum).map(|table| Held { table, version }).map_err(Reason::from)
+            }
+        };
+        match finished {
+            Ok(held) => {
+                let effect = changed(end.table.clone(), held.version);
+                self.tables.insert(end.table, held);
+                effect
+            }
+            Err(reason) => refused(end.table, &reason),
+        }
+    }
+
+    fn delta(&mut self, delta: Delta) -> Effect {
+        match self.apply(&delta) {
+            Ok(version) => changed(delta.table, version),
+            Err(reason) => refused(delta.table, &reason),
+        }
+    }
+
+    fn apply(&mut self, delta: &Delta) -> Result<Version, Reason> {
+        let (Some(from), Some(to)) = (delta.from, delta.to) else { return Err(Reason::NoVersion) };
+        let held = self.tables.get_mut(&delta.table).filter(|held| held.version == from);
+        let held = held.ok_or(Reason::Gap)?;
+        held.table.apply(&delta.upserts, &delta.removals, to.checksum)?;
+        held.version = to;
+        Ok(to)
+    }
+
+    fn check_memory(&self) -> Result<(), Reason> {
+        if self.memory_bytes() > MEMORY_LIMIT { Err(Reason::Memory) } else { Ok(()) }
+    }
+}
+
+impl Tables for Replica {
+    fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.get(name).map(|held| &held.table)
+    }
+}
+
+fn versioned(table: String, version: Version) -> TableVersion {
+    TableVersion { table, version: Some(version) }
+}
+
+fn changed(table: String, version: Version) -> Effect {
+    let ack = Ack { held: Some(versioned(table, version)) };
+    Effect::Changed(ClientMessage { kind: Some(client_message::Kind::Ack(ack)) })
+}
+
+fn refused(table: String, reason: &Reason) -> Effect {
+    let nack = Nack { table, reason: reason.to_string() };
+    Effect::Refused(ClientMessage { kind: Some(client_message::Kind::Nack(nack)) })
+}

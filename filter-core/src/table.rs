@@ -1,0 +1,337 @@
+//! The key table: who a digest belongs to, a million times over, inside a proxy worker.
+//!
+//! Two levels: a short sorted list of separators, and below each a segment of at most
+//! [`SEGMENT_MAX`] entries in sorted order. A lookup is two binary searches. A change touches one
+//! segment, so it costs the same at a thousand keys and at a million, and no allocation is ever
+//! larger than a segment or the list of segments: the memory of a wasm module never shrinks, so a
+//! table that doubles to grow would cost twice its size for good.
+
+use std::mem::size_of;
+
+use crate::wire::{Digest, Entries, Malformed, entry_hash, removals};
+
+mod segment;
+#[cfg(test)]
+mod tests;
+
+use segment::Segment;
+
+/// The most entries of a segment. Bounds the cost of one change: about 10 KiB to move.
+const SEGMENT_MAX: usize = 512;
+/// Entries of a segment that a snapshot fills: three quarters, so that changes rarely split.
+const SEGMENT_FILL: usize = 384;
+/// Below this a segment is merged with a neighbour, if both fit into [`SEGMENT_FILL`].
+const SEGMENT_MIN: usize = 128;
+
+/// Digests and the identities that they stand for.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    /// Ascending; the one at `i` stands between the segments `i` and `i + 1`: every digest of the
+    /// first is less and every digest of the second is not.
+    separators: Vec<Digest>,
+    segments: Vec<Segment>,
+    len: usize,
+    checksum: u64,
+}
+
+/// Builds a table from the chunks of a snapshot, while the old one keeps serving.
+#[derive(Debug)]
+pub struct Builder {
+    table: Table,
+    last: Option<Digest>,
+    announced: u64,
+}
+
+/// Why a snapshot or a change is refused. The table that was there before is unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The packed bytes are not well formed.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// Digests are not strictly ascending.
+    #[error("digests are not strictly ascending")]
+    Order,
+    /// A digest is both added and removed.
+    #[error("a digest is both added and removed")]
+    Contradiction,
+    /// The number of entries is not the announced one.
+    #[error("{announced} entries were announced and {received} arrived")]
+    Count {
+        /// What the start of the snapshot said.
+        announced: u64,
+        /// What came; one more than announced stands for any larger number.
+        received: u64,
+    },
+    /// The entries do not add up to the promised version.
+    #[error("the checksum would be {actual:016x} instead of {expected:016x}")]
+    Checksum {
+        /// The promised one.
+        expected: u64,
+        /// The one of the entries.
+        actual: u64,
+    },
+}
+
+// === impl Table ===
+
+impl Table {
+    /// An empty table: it knows nobody.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many keys it knows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it knows nobody.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Wrapping sum of [`entry_hash`] over all entries.
+    #[must_use]
+    pub fn checksum(&self) -> u64 {
+        self.checksum
+    }
+
+    /// Bytes of heap that it occupies, spare room included.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let index = self
+            .separators
+            .capacity()
+            .saturating_mul(size_of::<Digest>())
+            .saturating_add(self.segments.capacity().saturating_mul(size_of::<Segment>()));
+        self.segments.iter().map(Segment::heap_bytes).fold(index, usize::saturating_add)
+    }
+
+    /// The identity that a digest stands for.
+    #[must_use]
+    pub fn get(&self, digest: &Digest) -> Option<&str> {
+        self.segments.get(self.segment_of(digest))?.get(digest)
+    }
+
+    /// All entries, ascending by digest.
+    pub fn iter(&self) -> impl Iterator<Item = (&Digest, &str)> {
+        self.segments.iter().flat_map(Segment::iter)
+    }
+
+    /// Adds an entry, or replaces its identity.
+    fn insert(&mut self, digest: &Digest, identity: &str) {
+        let mut at = self.segment_of(digest);
+        if self.segments.get(at).is_some_and(|segment| segment.len() >= SEGMENT_MAX) {
+            self.split(at);
+            at = self.segment_of(digest);
+        }
+        match self.segments.get_mut(at) {
+            Some(segment) => match segment.insert(digest, identity) {
+                Some(replaced) => self.checksum = self.checksum.wrapping_sub(replaced),
+                None => self.len = self.len.saturating_add(1),
+            },
+            None => {
+                let mut first = Segment::default();
+                first.push(digest, identity);
+                self.segments.push(first);
+                self.len = 1;
+            }
+        }
+        self.checksum = self.checksum.wrapping_add(entry_hash(digest, identity));
+    }
+
+    /// Removes an entry, if it is there.
+    fn remove(&mut self, digest: &Digest) {
+        let at = self.segment_of(digest);
+        let Some(segment) = self.segments.get_mut(at) else { return };
+        let Some(removed) = segment.remove(digest) else { return };
+        let small = segment.len() < SEGMENT_MIN;
+        self.checksum = self.checksum.wrapping_sub(removed);
+        self.len = self.len.saturating_sub(1);
+        if small {
+            self.merge(at);
+        }
+    }
+
+    /// Applies a change whole, or refuses it and stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are not well formed, digests are not strictly ascending or contradict each
+    /// other, or the result would not have the promised checksum.
+    pub fn apply(&mut self, upserts: &[u8], removed: &[u8], checksum: u64) -> Result<(), Refused> {
+        let removed = removals(removed)?;
+        let actual = self.checksum_after(upserts, removed)?;
+        if actual != checksum {
+            return Err(Refused::Checksum { expected: checksum, actual });
+        }
+        for digest in removed {
+            self.remove(digest);
+        }
+        for entry in Entries::new(upserts) {
+            let (digest, identity) = entry?;
+            self.insert(&digest, identity);
+        }
+        Ok(())
+    }
+
+    /// Checks a change from end to end without making it.
+    fn checksum_after(&self, upserts: &[u8], removed: &[Digest]) -> Result<u64, Refused> {
+        let hash_of = |digest: &Digest| self.get(digest).map_or(0, |identity| entry_hash(digest, identity));
+        if !removed.is_sorted_by(|one, next| one < next) {
+            return Err(Refused::Order);
+        }
+        let mut sum = removed.iter().fold(self.checksum, |sum, digest| sum.wrapping_sub(hash_of(digest)));
+        let mut last = None;
+        for entry in Entries::new(upserts) {
+            let (digest, identity) = entry?;
+            if last.is_some_and(|last| last >= digest) {
+                return Err(Refused::Order);
+            }
+            if removed.binary_search(&digest).is_ok() {
+                return Err(Refused::Contradiction);
+            }
+            sum = sum.wrapping_sub(hash_of(&digest)).wrapping_add(entry_hash(&digest, identity));
+            last = Some(digest);
+        }
+        Ok(sum)
+    }
+
+    /// Where a digest stands or would stand; out of range only in an empty table.
+    fn segment_of(&self, digest: &Digest) -> usize {
+        let wanted = u128::from_be_bytes(*digest);
+        self.separators.partition_point(|separator| u128::from_be_bytes(*separator) <= wanted)
+    }
+
+    fn split(&mut self, at: usize) {
+        let Some(segment) = self.segments.get_mut(at) else { return };
+        let upper = segment.split_half();
+        if let Some(separator) = upper.first() {
+            // There is a segment at this position, so these cannot panic.
+            self.separators.insert(at, separator);
+            self.segments.insert(at.saturating_add(1), upper);
+        }
+    }
+
+    /// Drops an empty segment, and joins a small one with the neighbour that has room for it.
+    fn merge(&mut self, at: usize) {
+        let len_at = |at| self.segments.get(at).map(Segment::len);
+        let Some(len) = len_at(at) else { return };
+        let fits =
+            |other: Option<usize>| other.is_some_and(|other| other.saturating_add(len) <= SEGMENT_FILL);
+        let next = at.saturating_add(1);
+        if len == 0 {
+            self.take_segment(at);
+        } else if fits(len_at(next)) {
+            self.append(at, next);
+        } else if let Some(previous) = at.checked_sub(1)
+            && fits(len_at(previous))
+        {
+            self.append(previous, at);
+        }
+    }
+
+    fn append(&mut self, to: usize, from: usize) {
+        let Some(taken) = self.take_segment(from) else { return };
+        if let Some(segment) = self.segments.get_mut(to) {
+            segment.append(&taken);
+        }
+    }
+
+    /// Takes a segment out, and with it the separator before it; of the first, the one behind it.
+    fn take_segment(&mut self, at: usize) -> Option<Segment> {
+        if at >= self.segments.len() {
+            return None;
+        }
+        let separator = at.saturating_sub(1);
+        if separator < self.separators.len() {
+            self.separators.remove(separator);
+        }
+        Some(self.segments.remove(at))
+    }
+}
+
+// === impl Builder ===
+
+impl Builder {
+    /// Starts a snapshot of so many entries.
+    #[must_use]
+    pub fn new(announced: u64) -> Self {
+        Self { table: Table::new(), last: None, announced }
+    }
+
+    /// Bytes of heap that it occupies.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.table.memory_bytes()
+    }
+
+    /// Takes a chunk.
+    ///
+    /// # Errors
+    ///
+    /// When it is not well formed, its digests do not ascend strictly from the last chunk on, or
+    /// it has more entries than announced. The snapshot is worthless then.
+    pub fn append(&mut self, packed: &[u8]) -> Result<(), Refused> {
+        for entry in Entries::new(packed) {
+            let (digest, identity) = entry?;
+            if self.last.is_some_and(|last| last >= digest) {
+                return Err(Refused::Order);
+            }
+            let received = self.received().saturating_add(1);
+            if received > self.announced {
+                return Err(Refused::Count { announced: self.announced, received });
+            }
+            self.push(&digest, identity);
+            self.last = Some(digest);
+        }
+        Ok(())
+    }
+
+    /// Ends the snapshot.
+    ///
+    /// # Errors
+    ///
+    /// When entries are missing or do not add up to the checksum.
+    pub fn finish(mut self, checksum: u64) -> Result<Table, Refused> {
+        let received = self.received();
+        if received != self.announced {
+            return Err(Refused::Count { announced: self.announced, received });
+        }
+        let actual = self.table.checksum;
+        if actual != checksum {
+            return Err(Refused::Checksum { expected: checksum, actual });
+        }
+        if let Some(last) = self.table.segments.last_mut() {
+            last.shrink();
+        }
+        self.table.separators.shrink_to_fit();
+        self.table.segments.shrink_to_fit();
+        Ok(self.table)
+    }
+
+    fn received(&self) -> u64 {
+        u64::try_from(self.table.len).unwrap_or(u64::MAX)
+    }
+
+    fn push(&mut self, digest: &Digest, identity: &str) {
+        let table = &mut self.table;
+        match table.segments.last_mut() {
+            Some(open) if open.len() < SEGMENT_FILL => open.push(digest, identity),
+            full => {
+                if let Some(full) = full {
+                    full.shrink();
+                    table.separators.push(*digest);
+                }
+                let mut open = Segment::with_room(SEGMENT_FILL);
+                open.push(digest, identity);
+                table.segments.push(open);
+            }
+        }
+        table.len = table.len.saturating_add(1);
+        table.checksum = table.checksum.wrapping_add(entry_hash(digest, identity));
+    }
+}
