@@ -28,7 +28,20 @@ pub enum FieldErrorReason {
     TypeInvalid,
 }
 
+/// All mistakes in one sentence, for a status or a log line.
+#[must_use]
+pub fn summary(errors: &[FieldError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
 // === impl FieldError ===
+
+impl FieldError {
+    /// A mistake from its three parts.
+    pub fn new(path: impl Into<String>, reason: FieldErrorReason, message: impl Into<String>) -> Self {
+        Self { path: path.into(), reason, message: message.into() }
+    }
+}
 
 impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

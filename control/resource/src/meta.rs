@@ -79,6 +79,18 @@ impl fmt::Display for ObjectKey {
 // === impl Meta ===
 
 impl Meta {
+    /// Stands in for metadata that cannot be read, so that the rest of an object can be.
+    pub(crate) fn unnamed() -> Self {
+        Self {
+            namespace: String::new(),
+            name: String::new(),
+            labels: BTreeMap::new(),
+            resource_version: 0,
+            generation: 0,
+            creation_timestamp: String::new(),
+        }
+    }
+
     /// The reference to the object that has this metadata.
     #[must_use]
     pub fn object_ref(&self) -> ObjectRef {

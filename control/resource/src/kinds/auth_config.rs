@@ -2,7 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::error::FieldErrorReason;
+use crate::kind::{CATEGORY, GroupVersion, Kind, SPEC_ONLY, as_written};
+use crate::kinds::Resource;
 use crate::meta::{Meta, ObjectRef};
+use crate::metadata;
+use crate::reader::{Node, Object, Shape};
+use crate::syntax;
 
 /// An `AuthConfig`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,4 +30,125 @@ pub struct ApiKeyAuth {
     pub secret_refs: Vec<ObjectRef>,
     /// Keeps the verified key for the upstream.
     pub forward_key: bool,
+}
+
+pub(crate) static KIND: Kind = Kind {
+    name: "AuthConfig",
+    plural: "authconfigs",
+    singular: "authconfig",
+    short_names: &["ac"],
+    categories: &[CATEGORY],
+    group_version: GroupVersion { group: "enterprise.keyward.io", version: "v1" },
+    aliases: &[GroupVersion { group: "enterprise.gloo.solo.io", version: "v1" }],
+    fields: &SPEC_ONLY,
+    normalize: as_written,
+    read,
+};
+
+const SPEC: Shape = Shape { known: &["configs", "failOnRedirect"], unsupported: &["booleanExpr"] };
+
+const CONFIG: Shape = Shape {
+    known: &["name", "apiKeyAuth"],
+    unsupported: &[
+        "basicAuth",
+        "hmacAuth",
+        "jwt",
+        "ldap",
+        "oauth",
+        "oauth2",
+        "opaAuth",
+        "opaServerAuth",
+        "passThroughAuth",
+        "pluginAuth",
+        "portalAuth",
+    ],
+};
+
+const API_KEY_AUTH: Shape = Shape {
+    known: &["headerName", "k8sSecretApikeyStorage", "labelSelector", "apiKeySecretRefs", "forwardKey"],
+    unsupported: &[
+        "aerospikeApikeyStorage",
+        "digest",
+        "headersFromMetadata",
+        "headersFromMetadataEntry",
+        "hmac",
+        "match",
+        "skipMetadataValidation",
+    ],
+};
+
+const STORAGE: Shape = Shape { known: &["labelSelector", "apiKeySecretRefs"], unsupported: &[] };
+
+/// The header that carries the key when none is named.
+const DEFAULT_HEADER: &str = "api-key";
+/// The header that carries the identity.
+const IDENTITY_HEADER: &str = "x-user-id";
+
+fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
+    let spec = fields.required("spec", "an AuthConfig needs a spec")?.object(&SPEC)?;
+    spec.only("failOnRedirect", false);
+    let configs = spec.required("configs", "must have an entry, such as apiKeyAuth")?.list()?;
+    match configs.len() {
+        0 => {
+            configs.node().required("must have an entry, such as apiKeyAuth");
+            None
+        }
+        1 => {
+            let api_key_auth = configs.iter().find_map(|config| read_config(config, &meta))?;
+            Some(Resource::AuthConfig(AuthConfig { meta, api_key_auth }))
+        }
+        more => {
+            for config in configs.iter() {
+                read_config(config, &meta);
+            }
+            let message = format!("{more} entries: more than one is not supported yet by this version");
+            configs.node().error(FieldErrorReason::NotSupported, message);
+            None
+        }
+    }
+}
+
+fn read_config(node: Node<'_>, meta: &Meta) -> Option<ApiKeyAuth> {
+    let config = node.object(&CONFIG)?;
+    config.optional("name").and_then(|name| name.string());
+    let Some(auth) = config.optional("apiKeyAuth") else {
+        if !config.has_unsupported() {
+            config.missing("apiKeyAuth", "an entry needs a method, such as apiKeyAuth");
+        }
+        return None;
+    };
+    let auth = auth.object(&API_KEY_AUTH)?;
+    let header_name = auth.optional("headerName").map_or(Some(DEFAULT_HEADER.to_owned()), header_name);
+    let forward_key = auth.optional("forwardKey").map_or(Some(false), |forward| forward.boolean());
+    // The deprecated fields are checked even where the storage block makes them void.
+    let deprecated = selection(&auth, meta);
+    let storage = auth.optional("k8sSecretApikeyStorage");
+    let (label_selector, secret_refs) = match storage {
+        Some(storage) => selection(&storage.object(&STORAGE)?, meta)?,
+        None => deprecated?,
+    };
+    Some(ApiKeyAuth { header_name: header_name?, label_selector, secret_refs, forward_key: forward_key? })
+}
+
+fn header_name(node: Node<'_>) -> Option<String> {
+    let name = node.string()?.to_ascii_lowercase();
+    if name.is_empty() {
+        return Some(DEFAULT_HEADER.to_owned());
+    }
+    match syntax::key_header(&name, IDENTITY_HEADER) {
+        Ok(()) => Some(name),
+        Err(why) => {
+            node.invalid(why);
+            None
+        }
+    }
+}
+
+/// Which Secrets: what matches the selector and what is named, together.
+fn selection(fields: &Object<'_>, meta: &Meta) -> Option<(BTreeMap<String, String>, Vec<ObjectRef>)> {
+    let labels = fields.optional("labelSelector").map_or(Some(BTreeMap::new()), metadata::labels);
+    let refs = fields
+        .optional("apiKeySecretRefs")
+        .map_or(Some(Vec::new()), |refs| metadata::references(&refs.list()?, meta));
+    Some((labels?, refs?))
 }

@@ -1,8 +1,13 @@
 //! `Gateway`: an address that a proxy listens on, and the virtual services served there.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
+use crate::kind::{CATEGORY, GroupVersion, Kind, SPEC_ONLY, as_written};
+use crate::kinds::Resource;
 use crate::meta::{Meta, ObjectRef};
+use crate::metadata;
+use crate::reader::{Node, Object, Shape};
+use crate::syntax;
 
 /// A `Gateway`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,4 +22,96 @@ pub struct Gateway {
     pub proxy_names: Vec<String>,
     /// The virtual services served here; none means all.
     pub virtual_services: Vec<ObjectRef>,
+}
+
+pub(crate) static KIND: Kind = Kind {
+    name: "Gateway",
+    plural: "gateways",
+    singular: "gateway",
+    short_names: &["gw"],
+    categories: &[CATEGORY],
+    group_version: GroupVersion { group: "gateway.keyward.io", version: "v1" },
+    aliases: &[GroupVersion { group: "gateway.solo.io", version: "v1" }],
+    fields: &SPEC_ONLY,
+    normalize: as_written,
+    read,
+};
+
+const SPEC: Shape = Shape {
+    known: &["bindAddress", "bindPort", "httpGateway", "proxyNames", "ssl", "useProxyProto"],
+    unsupported: &["hybridGateway", "options", "routeOptions", "tcpGateway"],
+};
+
+const HTTP_GATEWAY: Shape = Shape {
+    known: &["virtualServices"],
+    unsupported: &[
+        "options",
+        "virtualServiceExpressions",
+        "virtualServiceNamespaces",
+        "virtualServiceSelector",
+    ],
+};
+
+/// The proxy that opens a gateway when none is named.
+const DEFAULT_PROXY: &str = "gateway-proxy";
+
+fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
+    let spec = fields.required("spec", "a Gateway needs a spec")?.object(&SPEC)?;
+    spec.only("ssl", false);
+    spec.only("useProxyProto", false);
+    let bind_address = spec.optional("bindAddress").map_or(Some(Ipv6Addr::UNSPECIFIED.into()), address);
+    let bind_port = spec.required("bindPort", "a gateway needs a port").and_then(|port| port.port());
+    let proxy_names = spec.optional("proxyNames").map_or(Some(Vec::new()), proxy_names);
+    let virtual_services = match spec.optional("httpGateway") {
+        Some(http) => virtual_services(http, &meta),
+        None => {
+            if !spec.has_unsupported() {
+                spec.missing("httpGateway", "a gateway needs a type; {} serves all virtual services");
+            }
+            None
+        }
+    };
+    let mut proxy_names = proxy_names?;
+    if proxy_names.is_empty() {
+        proxy_names.push(DEFAULT_PROXY.to_owned());
+    }
+    Some(Resource::Gateway(Gateway {
+        meta,
+        bind_address: bind_address?,
+        bind_port: bind_port?,
+        proxy_names,
+        virtual_services: virtual_services?,
+    }))
+}
+
+fn address(node: Node<'_>) -> Option<IpAddr> {
+    let text = node.string()?;
+    if text.is_empty() {
+        return Some(Ipv6Addr::UNSPECIFIED.into());
+    }
+    let address = text.parse().ok();
+    if address.is_none() {
+        node.invalid("must be an IP address, such as \"::\" or \"127.0.0.1\"");
+    }
+    address
+}
+
+fn proxy_names(node: Node<'_>) -> Option<Vec<String>> {
+    let list = node.list()?;
+    let mut names = Some(Vec::with_capacity(list.len()));
+    for item in list.iter() {
+        match (metadata::word(&item, syntax::subdomain), &mut names) {
+            (Some(name), Some(names)) if names.contains(&name) => item.duplicate(),
+            (Some(name), Some(names)) => names.push(name),
+            (Some(_), None) => {}
+            (None, _) => names = None,
+        }
+    }
+    names
+}
+
+fn virtual_services(node: Node<'_>, meta: &Meta) -> Option<Vec<ObjectRef>> {
+    let http = node.object(&HTTP_GATEWAY)?;
+    let list = http.optional("virtualServices");
+    list.map_or(Some(Vec::new()), |list| metadata::references(&list.list()?, meta))
 }

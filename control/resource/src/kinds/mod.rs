@@ -1,7 +1,62 @@
-//! The kinds, one file each: wire type, domain type and the conversion between them.
+//! The kinds, one file each: fields, domain type and the way from one to the other.
 
 pub mod auth_config;
 pub mod gateway;
 pub mod secret;
 pub mod upstream;
 pub mod virtual_service;
+
+pub use auth_config::{ApiKeyAuth, AuthConfig};
+pub use gateway::Gateway;
+pub use secret::{ApiKeySecret, KeyProblem};
+pub use upstream::{HostAddr, StaticHost, Upstream};
+pub use virtual_service::{ExtAuth, Matcher, Route, VirtualService};
+
+use crate::meta::{Meta, ObjectKey};
+
+/// An object of any kind, valid by construction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resource {
+    /// A `Secret` of the key type.
+    ApiKeySecret(ApiKeySecret),
+    /// A `Secret` of another type, such as `kubernetes.io/tls`: stored and served, no API key.
+    OtherSecret(Meta),
+    /// An `AuthConfig`.
+    AuthConfig(AuthConfig),
+    /// An `Upstream`.
+    Upstream(Upstream),
+    /// A `VirtualService`.
+    VirtualService(VirtualService),
+    /// A `Gateway`.
+    Gateway(Gateway),
+}
+
+// === impl Resource ===
+
+impl Resource {
+    /// The metadata.
+    #[must_use]
+    pub fn meta(&self) -> &Meta {
+        match self {
+            Self::ApiKeySecret(secret) => &secret.meta,
+            Self::OtherSecret(meta) => meta,
+            Self::AuthConfig(config) => &config.meta,
+            Self::Upstream(upstream) => &upstream.meta,
+            Self::VirtualService(service) => &service.meta,
+            Self::Gateway(gateway) => &gateway.meta,
+        }
+    }
+
+    /// The kind and the name.
+    #[must_use]
+    pub fn key(&self) -> ObjectKey {
+        let kind = match self {
+            Self::ApiKeySecret(_) | Self::OtherSecret(_) => secret::KIND.name,
+            Self::AuthConfig(_) => auth_config::KIND.name,
+            Self::Upstream(_) => upstream::KIND.name,
+            Self::VirtualService(_) => virtual_service::KIND.name,
+            Self::Gateway(_) => gateway::KIND.name,
+        };
+        ObjectKey::new(kind, &self.meta().namespace, &self.meta().name)
+    }
+}

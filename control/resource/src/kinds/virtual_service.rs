@@ -1,6 +1,13 @@
 //! `VirtualService`: domains, and the routes under them.
 
+use std::collections::BTreeMap;
+
+use crate::kind::{CATEGORY, GroupVersion, Kind, SPEC_ONLY, as_written};
+use crate::kinds::Resource;
 use crate::meta::{Meta, ObjectRef};
+use crate::metadata;
+use crate::reader::{Node, Object, Shape};
+use crate::syntax;
 
 /// A `VirtualService`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,4 +54,316 @@ pub enum ExtAuth {
     Disable,
     /// As this `AuthConfig` says.
     ConfigRef(ObjectRef),
+}
+
+pub(crate) static KIND: Kind = Kind {
+    name: "VirtualService",
+    plural: "virtualservices",
+    singular: "virtualservice",
+    short_names: &["vs"],
+    categories: &[CATEGORY],
+    group_version: GroupVersion { group: "gateway.keyward.io", version: "v1" },
+    aliases: &[GroupVersion { group: "gateway.solo.io", version: "v1" }],
+    fields: &SPEC_ONLY,
+    normalize: as_written,
+    read,
+};
+
+const SPEC: Shape = Shape { known: &["virtualHost", "displayName"], unsupported: &["sslConfig"] };
+
+const VIRTUAL_HOST: Shape =
+    Shape { known: &["domains", "routes", "options"], unsupported: &["optionsConfigRefs"] };
+
+const VIRTUAL_HOST_OPTIONS: Shape = Shape {
+    known: &["extauth"],
+    unsupported: &[
+        "bufferPerRoute",
+        "cors",
+        "corsPolicyMergeSettings",
+        "csrf",
+        "dlp",
+        "extProc",
+        "extProcEarly",
+        "extProcLate",
+        "extensions",
+        "headerManipulation",
+        "includeAttemptCountInResponse",
+        "includeRequestAttemptCount",
+        "jwt",
+        "jwtStaged",
+        "rateLimitConfigs",
+        "rateLimitEarlyConfigs",
+        "rateLimitRegularConfigs",
+        "ratelimit",
+        "ratelimitBasic",
+        "ratelimitEarly",
+        "ratelimitRegular",
+        "rbac",
+        "retries",
+        "stagedTransformations",
+        "stats",
+        "transformations",
+        "waf",
+    ],
+};
+
+const ROUTE: Shape = Shape {
+    known: &["name", "matchers", "routeAction", "options"],
+    unsupported: &[
+        "delegateAction",
+        "directResponseAction",
+        "inheritableMatchers",
+        "inheritablePathMatchers",
+        "optionsConfigRefs",
+        "redirectAction",
+    ],
+};
+
+const MATCHER: Shape = Shape {
+    known: &["prefix", "caseSensitive"],
+    unsupported: &["connectMatcher", "exact", "headers", "methods", "queryParameters", "regex"],
+};
+
+const ROUTE_ACTION: Shape = Shape {
+    known: &["single"],
+    unsupported: &["clusterHeader", "dynamicForwardProxy", "multi", "upstreamGroup"],
+};
+
+const SINGLE: Shape =
+    Shape { known: &["upstream"], unsupported: &["consul", "destinationSpec", "kube", "subset"] };
+
+const ROUTE_OPTIONS: Shape = Shape {
+    known: &["autoHostRewrite", "extauth"],
+    unsupported: &[
+        "ai",
+        "appendXForwardedHost",
+        "bufferPerRoute",
+        "cors",
+        "csrf",
+        "dlp",
+        "envoyMetadata",
+        "extProc",
+        "extProcEarly",
+        "extProcLate",
+        "extensions",
+        "faults",
+        "headerManipulation",
+        "hostRewrite",
+        "hostRewriteHeader",
+        "hostRewritePathRegex",
+        "idleTimeout",
+        "jwt",
+        "jwtProvidersStaged",
+        "jwtStaged",
+        "lbHash",
+        "maxStreamDuration",
+        "prefixRewrite",
+        "rateLimitConfigs",
+        "rateLimitEarlyConfigs",
+        "rateLimitRegularConfigs",
+        "ratelimit",
+        "ratelimitBasic",
+        "ratelimitEarly",
+        "ratelimitRegular",
+        "rbac",
+        "regexRewrite",
+        "retries",
+        "shadowing",
+        "stagedTransformations",
+        "timeout",
+        "tracing",
+        "transformations",
+        "upgrades",
+        "waf",
+    ],
+};
+
+const EXT_AUTH: Shape = Shape { known: &["disable", "configRef"], unsupported: &["customAuth"] };
+
+fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
+    let spec = fields.required("spec", "a VirtualService needs a spec")?.object(&SPEC)?;
+    spec.optional("displayName").and_then(|name| name.string());
+    let host = spec.required("virtualHost", "a VirtualService needs a virtualHost")?;
+    let host = host.object(&VIRTUAL_HOST)?;
+    let mut warnings = Vec::new();
+    let domains = host.optional("domains").map_or(Some(Vec::new()), |node| domains(node, &mut warnings));
+    let routes = host.optional("routes").map_or(Some(Vec::new()), |node| routes(node, &meta));
+    let options = host.optional("options").map(|options| options.object(&VIRTUAL_HOST_OPTIONS));
+    let extauth = options.map_or(Some(None), |options| extauth(&options?, &meta));
+    let mut domains = domains?;
+    if domains.is_empty() {
+        domains.push("*".to_owned());
+    }
+    let routes = routes?;
+    warnings.extend(never_reached(&routes));
+    Some(Resource::VirtualService(VirtualService { meta, domains, routes, extauth: extauth?, warnings }))
+}
+
+fn domains(node: Node<'_>, warnings: &mut Vec<String>) -> Option<Vec<String>> {
+    let list = node.list()?;
+    let mut written = Vec::with_capacity(list.len());
+    let mut domains = Vec::with_capacity(list.len());
+    let mut valid = true;
+    for item in list.iter() {
+        let Some(text) = item.string().map(str::to_ascii_lowercase) else {
+            valid = false;
+            continue;
+        };
+        let (domain, port) = split_port(&text);
+        if let Err(why) = syntax::domain(domain) {
+            item.invalid(why);
+            valid = false;
+        } else if written.contains(&text) {
+            item.duplicate();
+            valid = false;
+        } else {
+            if let Some(port) = port {
+                warnings.push(format!("domain {text}: port {port} is ignored, hosts match on every port"));
+            }
+            // `a.com` and `a.com:8080` side by side are no mistake: they mean the same here.
+            if !domains.iter().any(|known| known == domain) {
+                domains.push(domain.to_owned());
+            }
+        }
+        written.push(text);
+    }
+    valid.then_some(domains)
+}
+
+fn split_port(domain: &str) -> (&str, Option<u16>) {
+    match domain.rsplit_once(':') {
+        // Not the last part of an IPv6 address.
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => match port.parse() {
+            Ok(port) => (host, Some(port)),
+            Err(_) => (domain, None),
+        },
+        _ => (domain, None),
+    }
+}
+
+fn routes(node: Node<'_>, meta: &Meta) -> Option<Vec<Route>> {
+    let list = node.list()?;
+    // All are read before the first failure counts, so that every mistake is found.
+    let routes: Vec<_> = list.iter().map(|item| route(item, meta)).collect();
+    routes.into_iter().collect()
+}
+
+fn route(node: Node<'_>, meta: &Meta) -> Option<Route> {
+    let fields = node.object(&ROUTE)?;
+    let name = fields.optional("name").map_or(Some(None), |name| name.string().map(Some));
+    let matchers = fields.optional("matchers").map_or(Some(Vec::new()), matchers);
+    let upstream = match fields.optional("routeAction") {
+        Some(action) => destination(action, meta),
+        None => {
+            if !fields.has_unsupported() {
+                fields.missing("routeAction", "invalid route: route must specify an action");
+            }
+            None
+        }
+    };
+    let options = fields.optional("options").map(|options| options.object(&ROUTE_OPTIONS));
+    let (auto_host_rewrite, extauth) = match options {
+        Some(options) => {
+            let options = options?;
+            let rewrite = options.optional("autoHostRewrite").map_or(Some(false), |node| node.boolean());
+            (rewrite, extauth(&options, meta))
+        }
+        None => (Some(false), Some(None)),
+    };
+    let mut matchers = matchers?;
+    if matchers.is_empty() {
+        matchers.push(Matcher { prefix: "/".to_owned() });
+    }
+    Some(Route {
+        name: name?.filter(|name| !name.is_empty()).map(str::to_owned),
+        matchers,
+        upstream: upstream?,
+        auto_host_rewrite: auto_host_rewrite?,
+        extauth: extauth?,
+    })
+}
+
+fn matchers(node: Node<'_>) -> Option<Vec<Matcher>> {
+    let list = node.list()?;
+    let matchers: Vec<_> = list.iter().map(matcher).collect();
+    matchers.into_iter().collect()
+}
+
+fn matcher(node: Node<'_>) -> Option<Matcher> {
+    let fields = node.object(&MATCHER)?;
+    fields.only("caseSensitive", true);
+    let Some(prefix) = fields.optional("prefix") else {
+        if !fields.has_unsupported() {
+            fields.missing("prefix", "no path specifier provided");
+        }
+        return None;
+    };
+    Some(Matcher { prefix: metadata::word(&prefix, syntax::path_prefix)? })
+}
+
+fn destination(node: Node<'_>, meta: &Meta) -> Option<ObjectRef> {
+    let action = node.object(&ROUTE_ACTION)?;
+    let Some(single) = action.optional("single") else {
+        if !action.has_unsupported() {
+            action.missing("single", "a route action needs a destination");
+        }
+        return None;
+    };
+    let single = single.object(&SINGLE)?;
+    let Some(upstream) = single.optional("upstream") else {
+        if !single.has_unsupported() {
+            single.missing("upstream", "a destination needs an upstream");
+        }
+        return None;
+    };
+    metadata::reference(upstream, meta)
+}
+
+/// `options.extauth`. `disable: false` alone says nothing: what is above is inherited.
+fn extauth(options: &Object<'_>, meta: &Meta) -> Option<Option<ExtAuth>> {
+    let Some(node) = options.optional("extauth") else { return Some(None) };
+    let fields = node.object(&EXT_AUTH)?;
+    let disable = fields.optional("disable").map(|disable| disable.boolean());
+    let config = fields.optional("configRef").map(|config| metadata::reference(config, meta));
+    match (disable, config) {
+        (Some(None), _) | (_, Some(None)) => None,
+        (Some(Some(true)), Some(_)) => {
+            fields.node().error(
+                crate::FieldErrorReason::Invalid,
+                "Invalid value: disable and configRef exclude each other: leave one of them out",
+            );
+            None
+        }
+        (Some(Some(true)), None) => Some(Some(ExtAuth::Disable)),
+        (_, Some(Some(config))) => Some(Some(ExtAuth::ConfigRef(config))),
+        (Some(Some(false)), None) => Some(None),
+        (None, None) => {
+            if !fields.has_unsupported() {
+                // Nothing at all is more likely a slip than the wish to inherit.
+                fields.node().required("must have configRef, or disable: true");
+            }
+            None
+        }
+    }
+}
+
+/// Warns of routes that stand behind others that match all their requests.
+fn never_reached(routes: &[Route]) -> Vec<String> {
+    let mut earlier: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut warnings = Vec::new();
+    for (index, route) in routes.iter().enumerate() {
+        let hidden_by = |matcher: &Matcher| {
+            let prefix = matcher.prefix.as_str();
+            (1..=prefix.len()).find_map(|end| earlier.get(prefix.get(..end)?).copied())
+        };
+        let hiding: Option<Vec<usize>> = route.matchers.iter().map(hidden_by).collect();
+        if let Some(first) = hiding.and_then(|hiding| hiding.first().copied()) {
+            warnings
+                .push(format!("route {index} is never reached: route {first} matches its requests before"));
+        }
+        for matcher in &route.matchers {
+            earlier.entry(&matcher.prefix).or_insert(index);
+        }
+    }
+    warnings
 }

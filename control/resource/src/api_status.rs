@@ -1,0 +1,202 @@
+//! The `Status` object of Kubernetes: how the REST API answers when there is no object to answer
+//! with. Users and their tools know these reasons and sentences.
+
+use serde::Serialize;
+
+use crate::error::FieldError;
+use crate::kind::Kind;
+
+/// A Kubernetes `Status`. Serialize it as the body, with [`code`](Self::code) as HTTP status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiStatus {
+    kind: &'static str,
+    api_version: &'static str,
+    metadata: ListMeta,
+    status: &'static str,
+    /// For people.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// For programs.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Details>,
+    /// The HTTP status.
+    pub code: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct ListMeta {}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Details {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    name: String,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    group: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    uid: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    causes: Vec<Cause>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_seconds: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Cause {
+    reason: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    field: String,
+}
+
+// === impl ApiStatus ===
+
+impl ApiStatus {
+    /// 404: there is no such object.
+    #[must_use]
+    pub fn not_found(kind: &Kind, name: &str) -> Self {
+        let message = format!("{} {name:?} not found", kind.qualified_plural());
+        Self::failure(404, "NotFound", message).about(Details::of(kind, kind.plural, name))
+    }
+
+    /// 404: there is nothing at this path.
+    #[must_use]
+    pub fn no_such_path() -> Self {
+        Self::failure(404, "NotFound", "the server could not find the requested resource".to_owned())
+    }
+
+    /// 409: the object exists already.
+    #[must_use]
+    pub fn already_exists(kind: &Kind, name: &str) -> Self {
+        let message = format!("{} {name:?} already exists", kind.qualified_plural());
+        Self::failure(409, "AlreadyExists", message).about(Details::of(kind, kind.plural, name))
+    }
+
+    /// 409: the object is not what the request took it for.
+    #[must_use]
+    pub fn conflict(kind: &Kind, name: &str) -> Self {
+        let message = format!(
+            "Operation cannot be fulfilled on {} {name:?}: the object has been modified; please apply your \
+             changes to the latest version and try again",
+            kind.qualified_plural()
+        );
+        Self::failure(409, "Conflict", message).about(Details::of(kind, kind.plural, name))
+    }
+
+    /// 422: the object has mistakes.
+    #[must_use]
+    pub fn invalid(kind: &Kind, name: &str, errors: &[FieldError]) -> Self {
+        let mut list: Vec<_> = errors.iter().map(ToString::to_string).collect();
+        let all = if list.len() == 1 { list.remove(0) } else { format!("[{}]", list.join(", ")) };
+        let group = kind.group_version.group;
+        let dot = if group.is_empty() { "" } else { "." };
+        let message = format!("{}{dot}{group} {name:?} is invalid: {all}", kind.name);
+        let causes = errors.iter().map(Cause::from).collect();
+        let details = Details { causes, ..Details::of(kind, kind.name, name) };
+        Self::failure(422, "Invalid", message).about(details)
+    }
+
+    /// 400: the request makes no sense.
+    #[must_use]
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::failure(400, "BadRequest", message.into())
+    }
+
+    /// 400: the body is malformed.
+    #[must_use]
+    pub fn malformed(error: &FieldError) -> Self {
+        let details = Details { causes: vec![Cause::from(error)], ..Details::default() };
+        Self::failure(400, "BadRequest", error.to_string()).about(details)
+    }
+
+    /// 405: not this method on this path.
+    #[must_use]
+    pub fn method_not_allowed() -> Self {
+        let message = "the server does not allow this method on the requested resource";
+        Self::failure(405, "MethodNotAllowed", message.to_owned())
+    }
+
+    /// 410: the revision to go on from is gone; list again.
+    #[must_use]
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::failure(410, "Expired", message.into())
+    }
+
+    /// 413: the body is longer than the limit.
+    #[must_use]
+    pub fn too_large(limit: usize) -> Self {
+        let message = format!("the body of the request is too large: limit is {limit} bytes");
+        Self::failure(413, "RequestEntityTooLarge", message)
+    }
+
+    /// 415: the body is neither JSON nor YAML.
+    #[must_use]
+    pub fn unsupported_media_type() -> Self {
+        let message = "the body of the request was in an unknown format - accepted media types include: \
+                       application/json, application/yaml";
+        Self::failure(415, "UnsupportedMediaType", message.to_owned())
+    }
+
+    /// 500: something failed inside. The message is for outsiders.
+    #[must_use]
+    pub fn internal(message: &str) -> Self {
+        Self::failure(500, "InternalError", format!("Internal error occurred: {message}"))
+    }
+
+    /// 503: not now; the client should come back.
+    #[must_use]
+    pub fn unavailable(message: impl Into<String>, retry_after_seconds: u32) -> Self {
+        let details = Details { retry_after_seconds: Some(retry_after_seconds), ..Details::default() };
+        Self::failure(503, "ServiceUnavailable", message.into()).about(details)
+    }
+
+    /// 200: the object is deleted.
+    #[must_use]
+    pub fn deleted(kind: &Kind, name: &str, uid: &str) -> Self {
+        let details = Details { uid: uid.to_owned(), ..Details::of(kind, kind.plural, name) };
+        let status = Self { status: "Success", ..Self::failure(200, "", String::new()) };
+        status.about(details)
+    }
+
+    fn failure(code: u16, reason: &'static str, message: String) -> Self {
+        Self {
+            kind: "Status",
+            api_version: "v1",
+            metadata: ListMeta {},
+            status: "Failure",
+            message,
+            reason,
+            details: None,
+            code,
+        }
+    }
+
+    fn about(self, details: Details) -> Self {
+        Self { details: Some(details), ..self }
+    }
+}
+
+// === impl Details ===
+
+impl Details {
+    /// Kubernetes names the plural here, but the kind itself where an object is invalid.
+    fn of(kind: &Kind, named: &'static str, name: &str) -> Self {
+        Self { name: name.to_owned(), group: kind.group_version.group, kind: named, ..Self::default() }
+    }
+}
+
+// === impl Cause ===
+
+impl From<&FieldError> for Cause {
+    fn from(error: &FieldError) -> Self {
+        Self { reason: error.reason.as_str(), message: error.message.clone(), field: error.path.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! Reads the body of a request, JSON or YAML, into one value.
+//!
+//! Stricter than the parsers by themselves: a key that stands twice, a second document and
+//! numbers that JSON cannot say are mistakes. Errors give line and column and never repeat the
+//! text, because the text may be a Secret.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use crate::error::{FieldError, FieldErrorReason};
+
+/// Deeper nesting than this is refused; no kind comes near it.
+const MAX_DEPTH: usize = 64;
+
+/// How a body is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// RFC 8259.
+    Json,
+    /// YAML 1.2, one document; `yes` and `on` are strings.
+    Yaml,
+}
+
+/// Reads any value and refuses keys that stand twice.
+#[derive(Clone, Copy)]
+struct Strict {
+    depth: usize,
+}
+
+/// Reads a body into one value.
+///
+/// # Errors
+///
+/// When the body is malformed, with line and column.
+pub fn parse_body(body: &[u8], format: Format) -> Result<Value, FieldError> {
+    let text = std::str::from_utf8(body).map_err(|error| {
+        malformed(format, format_args!("byte {} is not part of UTF-8 text", error.valid_up_to()))
+    })?;
+    if text.trim().is_empty() {
+        return Err(malformed(format, format_args!("the body is empty")));
+    }
+    match format {
+        Format::Json => parse_json(text),
+        Format::Yaml => parse_yaml(text),
+    }
+}
+
+fn parse_json(text: &str) -> Result<Value, FieldError> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = Strict { depth: 0 }.deserialize(&mut deserializer).and_then(|value| {
+        deserializer.end()?;
+        Ok(value)
+    });
+    value.map_err(|error| malformed(Format::Json, format_args!("{error}")))
+}
+
+fn parse_yaml(text: &str) -> Result<Value, FieldError> {
+    let options = serde_saphyr::options! {
+        emit_comments: false,
+        reject_unsupported_tags: true,
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
+        Strict { depth: 0 }.deserialize(deserializer)
+    });
+    value.map_err(|error| {
+        if let serde_saphyr::Error::MultipleDocuments { location, .. } = error.without_snippet() {
+            return malformed(
+                Format::Yaml,
+                format_args!(
+                    "a second document begins at line {} column {}; send one object in a request",
+                    location.line(),
+                    location.column()
+                ),
+            );
+        }
+        malformed(Format::Yaml, format_args!("{}", error.without_snippet()))
+    })
+}
+
+fn malformed(format: Format, what: fmt::Arguments<'_>) -> FieldError {
+    FieldError::new("", FieldErrorReason::TypeInvalid, format!("malformed {format}: {what}"))
+}
+
+// === impl Format ===
+
+impl Format {
+    /// What a `Content-Type` header names; `None` for anything that is neither JSON nor YAML. A
+    /// request without the header is JSON when its body begins like an object.
+    #[must_use]
+    pub fn from_content_type(content_type: Option<&str>, body: &[u8]) -> Option<Self> {
+        let Some(content_type) = content_type else {
+            let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
+            return Some(if first == Some(&b'{') { Self::Json } else { Self::Yaml });
+        };
+        let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match essence.as_str() {
+            "application/json" | "text/json" => Some(Self::Json),
+            "application/yaml"
+            | "application/x-yaml"
+            | "text/yaml"
+            | "text/x-yaml"
+            | "application/vnd.yaml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Json => "JSON",
+            Self::Yaml => "YAML",
+        })
+    }
+}
+
+// === impl Strict ===
+
+impl Strict {
+    fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
+        if self.depth >= MAX_DEPTH {
+            return Err(E::custom(format_args!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        Ok(Self { depth: self.depth + 1 })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value that JSON can say")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number that JSON cannot say"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.deserialize(deserializer)
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let seed = self.deeper()?;
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(seed)? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let seed = self.deeper()?;
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if map.contains_key(&key) {
+                return Err(A::Error::custom("a key stands twice in one object"));
+            }
+            let value = entries.next_value_seed(seed)?;
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests;

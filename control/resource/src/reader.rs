@@ -1,0 +1,353 @@
+//! Reads a JSON value field by field and notes every mistake with its path.
+//!
+//! serde would stop at the first mistake. Here each step returns `None` after noting what is
+//! wrong, the caller goes on with the other fields, and at the end all mistakes are known.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::error::{FieldError, FieldErrorReason};
+
+/// More mistakes than this are counted, not listed: nobody reads them.
+const MAX_ERRORS: usize = 100;
+/// Longer bad values are cut in messages.
+const MAX_ECHO: usize = 120;
+
+/// The mistakes found so far.
+#[derive(Default)]
+pub(crate) struct Errors {
+    list: RefCell<Vec<FieldError>>,
+    left_out: Cell<usize>,
+}
+
+/// The fields of an object.
+pub(crate) struct Shape {
+    /// Those that are read.
+    pub(crate) known: &'static [&'static str],
+    /// Those of the original product that are refused by name until they are implemented.
+    pub(crate) unsupported: &'static [&'static str],
+}
+
+/// Where a value stands in its object.
+#[derive(Clone, Copy)]
+enum Path<'a> {
+    Root,
+    Key(&'a Path<'a>, &'a str),
+    Entry(&'a Path<'a>, &'a str),
+    Index(&'a Path<'a>, usize),
+}
+
+/// A value, where it stands, and where its mistakes are noted.
+#[derive(Clone, Copy)]
+pub(crate) struct Node<'a> {
+    value: &'a Value,
+    path: Path<'a>,
+    errors: &'a Errors,
+    /// The value must not be repeated in a message.
+    secret: bool,
+}
+
+/// An object with fields of known names.
+pub(crate) struct Object<'a> {
+    node: Node<'a>,
+    map: &'a Map<String, Value>,
+    shape: &'static Shape,
+}
+
+/// An object whose keys are free.
+pub(crate) struct Entries<'a> {
+    node: Node<'a>,
+    map: &'a Map<String, Value>,
+}
+
+/// A list.
+pub(crate) struct List<'a> {
+    node: Node<'a>,
+    items: &'a [Value],
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Quotes words for a message: `"a", "b"`.
+pub(crate) fn quoted(words: &[&str]) -> String {
+    words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
+}
+
+// === impl Errors ===
+
+impl Errors {
+    fn push(&self, error: FieldError) {
+        let mut list = self.list.borrow_mut();
+        if list.len() < MAX_ERRORS {
+            list.push(error);
+        } else {
+            self.left_out.set(self.left_out.get().saturating_add(1));
+        }
+    }
+
+    /// The value that was read, if nothing was wrong.
+    pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, Vec<FieldError>> {
+        let mut list = self.list.into_inner();
+        match value {
+            Some(value) if list.is_empty() => Ok(value),
+            _ => {
+                if list.is_empty() {
+                    list.push(FieldError::new("", FieldErrorReason::Invalid, "cannot be read"));
+                }
+                if self.left_out.get() > 0 {
+                    let message = format!("{} more mistakes are not listed", self.left_out.get());
+                    list.push(FieldError::new("", FieldErrorReason::Invalid, message));
+                }
+                Err(list)
+            }
+        }
+    }
+}
+
+// === impl Path ===
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Key(Self::Root, key) => f.write_str(key),
+            Self::Key(parent, key) => write!(f, "{parent}.{key}"),
+            Self::Entry(parent, key) => write!(f, "{parent}[{key}]"),
+            Self::Index(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+// === impl Node ===
+
+impl<'a> Node<'a> {
+    /// The whole object.
+    pub(crate) fn root(value: &'a Value, errors: &'a Errors) -> Self {
+        Self { value, path: Path::Root, errors, secret: false }
+    }
+
+    /// The same value, never to be repeated in a message.
+    pub(crate) fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+
+    /// Notes a mistake in a sentence that says all.
+    pub(crate) fn error(&self, reason: FieldErrorReason, message: impl Into<String>) {
+        self.errors.push(FieldError::new(self.path.to_string(), reason, message));
+    }
+
+    /// Notes that the value is not valid, and why.
+    pub(crate) fn invalid(&self, why: impl fmt::Display) {
+        self.error(FieldErrorReason::Invalid, format!("Invalid value: {}: {why}", self.echo()));
+    }
+
+    /// Notes that the key under which the value stands is not valid, and why.
+    pub(crate) fn invalid_key(&self, why: impl fmt::Display) {
+        self.error(FieldErrorReason::Invalid, format!("Invalid key: {why}"));
+    }
+
+    /// Notes that the value was there before.
+    pub(crate) fn duplicate(&self) {
+        self.error(FieldErrorReason::Duplicate, format!("Duplicate value: {}", self.echo()));
+    }
+
+    /// Notes that the value, though right in the original product, is not implemented.
+    pub(crate) fn unsupported(&self, why: impl fmt::Display) {
+        self.error(FieldErrorReason::NotSupported, format!("Unsupported value: {}: {why}", self.echo()));
+    }
+
+    /// Notes that the value is missing or empty.
+    pub(crate) fn required(&self, why: impl fmt::Display) {
+        self.error(FieldErrorReason::Required, format!("Required value: {why}"));
+    }
+
+    /// Nothing was wrong so far, here or elsewhere in the object.
+    pub(crate) fn is_flawless(&self) -> bool {
+        self.errors.list.borrow().is_empty()
+    }
+
+    /// A field of an object whose shape does not matter here.
+    pub(crate) fn field<'b>(&'b self, key: &'b str) -> Option<Node<'b>> {
+        let value = self.value.get(key)?;
+        Some(Node { value, path: Path::Key(&self.path, key), ..*self })
+    }
+
+    pub(crate) fn string(&self) -> Option<&'a str> {
+        match self.value {
+            Value::String(text) => Some(text),
+            Value::Bool(_) | Value::Number(_) => self.wrong_type("a string; put the value in quotes"),
+            _ => self.wrong_type("a string"),
+        }
+    }
+
+    pub(crate) fn boolean(&self) -> Option<bool> {
+        match self.value {
+            Value::Bool(value) => Some(*value),
+            _ => self.wrong_type("true or false"),
+        }
+    }
+
+    /// A whole number, not negative.
+    pub(crate) fn count(&self) -> Option<i64> {
+        let Value::Number(number) = self.value else { return self.wrong_type("a whole number") };
+        let count = number.as_i64().filter(|count| *count >= 0);
+        if count.is_none() {
+            self.invalid("must be a whole number, not negative");
+        }
+        count
+    }
+
+    /// A TCP port, not zero.
+    pub(crate) fn port(&self) -> Option<u16> {
+        let Value::Number(number) = self.value else { return self.wrong_type("a whole number") };
+        let port = number.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0);
+        if port.is_none() {
+            self.invalid("must be a port, a whole number between 1 and 65535");
+        }
+        port
+    }
+
+    /// An object with these fields. Unknown and unimplemented fields are noted at once.
+    pub(crate) fn object(self, shape: &'static Shape) -> Option<Object<'a>> {
+        let Value::Object(map) = self.value else { return self.wrong_type("an object") };
+        for (key, value) in map {
+            let field = Node { value, path: Path::Key(&self.path, key), ..self };
+            if shape.known.contains(&key.as_str()) {
+            } else if shape.unsupported.contains(&key.as_str()) {
+                field.error(FieldErrorReason::NotSupported, "is not supported yet by this version");
+            } else {
+                field.error(
+                    FieldErrorReason::Invalid,
+                    format!("unknown field; known here: {}", quoted(shape.known)),
+                );
+            }
+        }
+        Some(Object { node: self, map, shape })
+    }
+
+    /// An object with free keys.
+    pub(crate) fn entries(self) -> Option<Entries<'a>> {
+        let Value::Object(map) = self.value else { return self.wrong_type("an object") };
+        Some(Entries { node: self, map })
+    }
+
+    pub(crate) fn list(self) -> Option<List<'a>> {
+        let Value::Array(items) = self.value else { return self.wrong_type("a list") };
+        Some(List { node: self, items })
+    }
+
+    fn wrong_type<T>(&self, expected: &str) -> Option<T> {
+        let found = kind_of(self.value);
+        self.error(FieldErrorReason::TypeInvalid, format!("Invalid value: {found}: must be {expected}"));
+        None
+    }
+
+    fn echo(&self) -> String {
+        match self.value {
+            _ if self.secret => "[redacted]".to_owned(),
+            Value::Array(_) | Value::Object(_) => kind_of(self.value).to_owned(),
+            Value::String(text) if text.chars().count() > MAX_ECHO => {
+                format!("{:?}", text.chars().take(MAX_ECHO).chain(['…']).collect::<String>())
+            }
+            Value::String(text) => format!("{text:?}"),
+            other => other.to_string(),
+        }
+    }
+}
+
+// === impl Object ===
+
+impl<'a> Object<'a> {
+    /// A field that may be missing; null counts as missing.
+    pub(crate) fn optional<'b>(&'b self, key: &'b str) -> Option<Node<'b>> {
+        debug_assert!(self.shape.known.contains(&key), "{key} is not in the shape");
+        let value = self.map.get(key).filter(|value| !value.is_null())?;
+        Some(Node { value, path: Path::Key(&self.node.path, key), ..self.node })
+    }
+
+    /// A field that must be there.
+    pub(crate) fn required<'b>(&'b self, key: &'b str, why: &str) -> Option<Node<'b>> {
+        let field = self.optional(key);
+        if field.is_none() {
+            self.missing(key, why);
+        }
+        field
+    }
+
+    /// Notes that a field is missing.
+    pub(crate) fn missing(&self, key: &str, why: &str) {
+        let path = Path::Key(&self.node.path, key).to_string();
+        self.node.errors.push(FieldError::new(
+            path,
+            FieldErrorReason::Required,
+            format!("Required value: {why}"),
+        ));
+    }
+
+    /// One of the fields that are refused by name is there.
+    pub(crate) fn has_unsupported(&self) -> bool {
+        self.shape.unsupported.iter().any(|key| self.map.contains_key(*key))
+    }
+
+    /// A switch of which only one position is implemented.
+    pub(crate) fn only(&self, key: &str, value: bool) {
+        if let Some(field) = self.optional(key)
+            && field.boolean() == Some(!value)
+        {
+            field.unsupported(format_args!("only {value} is supported by this version"));
+        }
+    }
+
+    /// The object itself.
+    pub(crate) fn node(&self) -> &Node<'a> {
+        &self.node
+    }
+}
+
+// === impl Entries ===
+
+impl Entries<'_> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, Node<'_>)> {
+        self.map.iter().map(|(key, value)| {
+            (key.as_str(), Node { value, path: Path::Entry(&self.node.path, key), ..self.node })
+        })
+    }
+
+    /// The object itself.
+    pub(crate) fn node(&self) -> &Node<'_> {
+        &self.node
+    }
+}
+
+// === impl List ===
+
+impl List<'_> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Node<'_>> {
+        self.items.iter().enumerate().map(|(index, value)| Node {
+            value,
+            path: Path::Index(&self.node.path, index),
+            ..self.node
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The list itself.
+    pub(crate) fn node(&self) -> &Node<'_> {
+        &self.node
+    }
+}
