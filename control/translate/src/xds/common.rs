@@ -1,0 +1,72 @@
+//! Pieces that several resources share.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+
+use envoy_types::pb::envoy::config::core::v3::{
+    Address, AggregatedConfigSource, ApiVersion, ConfigSource, Metadata, SocketAddress, address,
+    config_source::ConfigSourceSpecifier, socket_address::PortSpecifier,
+};
+use envoy_types::pb::google::protobuf::{BoolValue, Duration, Struct, Value, value};
+use keyward_resource::ObjectRef;
+
+/// The key in `filter_metadata` under which everything generated says where it comes from.
+const ORIGIN: &str = "keyward.io";
+
+/// Everything dynamic comes from here. There is one function because Envoy takes two config sources
+/// that differ in any byte for two subscriptions, and the second of them never gets an answer.
+///
+/// No timeout: a listener that stops waiting for its routes or for its filter would start to answer
+/// with errors, or without the filter; until then the port is closed, which every client understands.
+pub(super) fn ads() -> ConfigSource {
+    ConfigSource {
+        initial_fetch_timeout: Some(Duration { seconds: 0, nanos: 0 }),
+        resource_api_version: ApiVersion::V3.into(),
+        config_source_specifier: Some(ConfigSourceSpecifier::Ads(AggregatedConfigSource {})),
+        ..ConfigSource::default()
+    }
+}
+
+/// Where something comes from.
+pub(super) fn origin(kind: &str, object: &ObjectRef) -> Metadata {
+    let text = |text: &str| Value { kind: Some(value::Kind::StringValue(text.to_owned())) };
+    let fields = HashMap::from([
+        ("kind".to_owned(), text(kind)),
+        ("namespace".to_owned(), text(&object.namespace)),
+        ("name".to_owned(), text(&object.name)),
+    ]);
+    Metadata {
+        filter_metadata: HashMap::from([(ORIGIN.to_owned(), Struct { fields })]),
+        ..Metadata::default()
+    }
+}
+
+/// A TCP address to listen on or to connect to.
+pub(super) fn tcp(host: String, port: u16) -> Address {
+    let address = SocketAddress {
+        address: host,
+        port_specifier: Some(PortSpecifier::PortValue(port.into())),
+        ..SocketAddress::default()
+    };
+    Address { address: Some(address::Address::SocketAddress(address)) }
+}
+
+/// An address to listen on: `::` takes IPv4 as well.
+pub(super) fn bind(address: SocketAddr) -> Address {
+    let mut bind = tcp(address.ip().to_string(), address.port());
+    if let (IpAddr::V6(ip), Some(address::Address::SocketAddress(socket))) = (address.ip(), &mut bind.address)
+    {
+        socket.ipv4_compat = ip.is_unspecified();
+    }
+    bind
+}
+
+/// `true`, where Envoy tells it from "not said".
+pub(super) fn yes() -> Option<BoolValue> {
+    Some(BoolValue { value: true })
+}
+
+/// A duration.
+pub(super) fn seconds(seconds: i64) -> Option<Duration> {
+    Some(Duration { seconds, nanos: 0 })
+}

@@ -1,0 +1,73 @@
+//! What an Envoy is told whose node role names no proxy.
+
+use envoy_types::pb::envoy::config::core::v3::DataSource;
+use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
+use envoy_types::pb::envoy::config::route::v3::route::Action;
+use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
+use envoy_types::pb::envoy::config::route::v3::{
+    DirectResponseAction, Route, RouteConfiguration, RouteMatch, VirtualHost,
+};
+
+use super::{XdsResources, encode, http_filters, listeners};
+use crate::input::Settings;
+use crate::proxy::{Listener, names};
+
+const LISTENER_NAME: &str = "listener-misconfigured-node";
+/// What is quoted of the role that the node gave.
+const MAX_QUOTED: usize = 128;
+
+/// A listener on the default port that answers every request with 500 and says what to set: whoever
+/// starts an Envoy with a wrong bootstrap finds out with the first request.
+#[must_use]
+pub fn misconfigured_node(role: Option<&str>, settings: &Settings) -> XdsResources {
+    let listener = Listener {
+        name: LISTENER_NAME.to_owned(),
+        address: settings.default_gateway,
+        gateway: None,
+        virtual_hosts: Vec::new(),
+    };
+    let manager = listeners::manager(LISTENER_NAME, settings, vec![http_filters::router()]);
+    let body = DataSource {
+        specifier: Some(Specifier::InlineString(text(role, settings))),
+        ..DataSource::default()
+    };
+    let answer = Route {
+        name: "misconfigured-node".to_owned(),
+        r#match: Some(RouteMatch {
+            path_specifier: Some(PathSpecifier::Prefix("/".to_owned())),
+            ..RouteMatch::default()
+        }),
+        action: Some(Action::DirectResponse(DirectResponseAction {
+            status: 500,
+            body: Some(body),
+            ..DirectResponseAction::default()
+        })),
+        ..Route::default()
+    };
+    let routes = RouteConfiguration {
+        name: names::route_config(LISTENER_NAME),
+        virtual_hosts: vec![VirtualHost {
+            name: "misconfigured-node".to_owned(),
+            domains: vec!["*".to_owned()],
+            routes: vec![answer],
+            ..VirtualHost::default()
+        }],
+        ..RouteConfiguration::default()
+    };
+    let mut resources = XdsResources::default();
+    resources.add(encode::encode(LISTENER_NAME, &listeners::message(&listener, &manager)), &[]);
+    resources.add(encode::encode(&routes.name, &routes), &[]);
+    resources
+}
+
+fn text(role: Option<&str>, settings: &Settings) -> String {
+    let given = match role {
+        Some(role) => format!("is {:?}", role.chars().take(MAX_QUOTED).collect::<String>()),
+        None => "is not set".to_owned(),
+    };
+    let example = names::role(&settings.system_namespace, names::DEFAULT_PROXY);
+    format!(
+        "this Envoy is not configured: node.metadata.role in its bootstrap {given}, which names no proxy that a \
+         Gateway declares\nhint: set node.metadata.role to <system namespace>~<proxy name>, such as {example}\n"
+    )
+}

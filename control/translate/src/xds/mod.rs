@@ -1,0 +1,140 @@
+//! A proxy as xDS resources, in the bytes that go over the wire.
+
+mod clusters;
+mod common;
+mod encode;
+mod extension;
+mod fallback;
+mod http_filters;
+mod identity;
+mod listeners;
+mod routes;
+
+use std::collections::BTreeMap;
+
+use keyward_resource::{ObjectKey, ObjectRef};
+use prost::bytes::Bytes;
+
+pub use self::encode::{CLUSTER, ENDPOINT, EXTENSION, LISTENER, ROUTE};
+pub use self::extension::filter_config;
+pub use self::fallback::misconfigured_node;
+pub use self::http_filters::{FILTER_NAME, GUARD_NAME};
+
+use crate::input::Settings;
+use crate::proxy::Proxy;
+use crate::translate::kind;
+
+/// The filter module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilterCode {
+    /// The `.wasm` file.
+    pub wasm: Bytes,
+    /// Names the VM. Stays the same as long as the code does, and changes after Envoy refused the
+    /// extension, because a VM that failed once refuses everything from then on.
+    pub vm_id: String,
+}
+
+/// One xDS resource, encoded. The same content has the same bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encoded {
+    /// The resource name.
+    pub name: String,
+    /// The type URL, one of those in [`crate::xds`].
+    pub type_url: &'static str,
+    /// The encoded message.
+    pub bytes: Bytes,
+}
+
+/// Everything that one Envoy is told. Each list is sorted by name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct XdsResources {
+    /// `Cluster`.
+    pub clusters: Vec<Encoded>,
+    /// `ClusterLoadAssignment`.
+    pub endpoints: Vec<Encoded>,
+    /// `Listener`.
+    pub listeners: Vec<Encoded>,
+    /// `RouteConfiguration`.
+    pub routes: Vec<Encoded>,
+    /// `TypedExtensionConfig`: the filter.
+    pub extensions: Vec<Encoded>,
+    /// The name of the endpoints of each cluster that gets them over EDS. When such a cluster changes,
+    /// Envoy waits for its endpoints again, so they have to be sent again, changed or not.
+    pub endpoints_of_cluster: BTreeMap<String, String>,
+    /// The objects that each resource, by type URL and name, was made from: whom to blame when Envoy
+    /// refuses it.
+    pub origin: BTreeMap<(&'static str, String), Vec<ObjectKey>>,
+}
+
+/// Makes the resources of a proxy.
+#[must_use]
+pub fn xds(proxy: &Proxy, filter: &FilterCode, settings: &Settings) -> XdsResources {
+    let mut resources = XdsResources::default();
+    for cluster in proxy.clusters.values() {
+        let origin = [kind_key(kind::UPSTREAM, &cluster.upstream)];
+        resources.add(encode::encode(&cluster.name, &clusters::cluster(cluster)), &origin);
+        if let Some(assignment) = clusters::load_assignment(cluster) {
+            resources.endpoints_of_cluster.insert(cluster.name.clone(), assignment.cluster_name.clone());
+            resources.add(encode::encode(&assignment.cluster_name, &assignment), &origin);
+        }
+    }
+    for listener in &proxy.listeners {
+        let mut origin: Vec<ObjectKey> =
+            listener.gateway.iter().map(|gateway| kind_key(kind::GATEWAY, gateway)).collect();
+        let message = listeners::listener(listener, settings);
+        resources.add(encode::encode(&listener.name, &message), &origin);
+        let hosts = listener.virtual_hosts.iter();
+        origin.extend(hosts.map(|host| kind_key(kind::VIRTUAL_SERVICE, &host.virtual_service)));
+        let message = routes::route_configuration(listener, settings);
+        resources.add(encode::encode(&message.name, &message), &origin);
+    }
+    let message = extension::extension(&filter_config(proxy, settings), filter);
+    let auth_configs: Vec<ObjectKey> = proxy.policies.keys().filter_map(|id| auth_config_key(id)).collect();
+    resources.add(encode::encode(FILTER_NAME, &message), &auth_configs);
+    resources.sort();
+    resources
+}
+
+fn auth_config_key(auth_id: &str) -> Option<ObjectKey> {
+    let (namespace, name) = auth_id.split_once('/')?;
+    Some(ObjectKey::new(kind::AUTH_CONFIG, namespace, name))
+}
+
+fn kind_key(kind: &'static str, reference: &ObjectRef) -> ObjectKey {
+    ObjectKey::new(kind, &reference.namespace, &reference.name)
+}
+
+// === impl XdsResources ===
+
+impl XdsResources {
+    /// All resources, clusters first: the order in which they are to be sent.
+    pub fn iter(&self) -> impl Iterator<Item = &Encoded> {
+        let lists = [&self.clusters, &self.endpoints, &self.listeners, &self.routes, &self.extensions];
+        lists.into_iter().flatten()
+    }
+
+    fn add(&mut self, encoded: Encoded, origin: &[ObjectKey]) {
+        self.origin.insert((encoded.type_url, encoded.name.clone()), origin.to_vec());
+        let list = match encoded.type_url {
+            CLUSTER => &mut self.clusters,
+            ENDPOINT => &mut self.endpoints,
+            LISTENER => &mut self.listeners,
+            ROUTE => &mut self.routes,
+            _ => &mut self.extensions,
+        };
+        list.push(encoded);
+    }
+
+    fn sort(&mut self) {
+        let lists = [
+            &mut self.clusters,
+            &mut self.endpoints,
+            &mut self.listeners,
+            &mut self.routes,
+            &mut self.extensions,
+        ];
+        for list in lists {
+            list.sort_by(|a, b| a.name.cmp(&b.name));
+        }
+    }
+}
