@@ -114,6 +114,12 @@ impl ApiStatus {
         Self::failure(400, "BadRequest", error.to_string()).about(details)
     }
 
+    /// 403: not from there, or not by this name.
+    #[must_use]
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::failure(403, "Forbidden", message.into())
+    }
+
     /// 405: not this method on this path.
     #[must_use]
     pub fn method_not_allowed() -> Self {

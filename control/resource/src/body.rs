@@ -156,6 +156,15 @@ impl<'de> Visitor<'de> for Strict {
         Ok(value.into())
     }
 
+    // Only numbers that fit neither type above come here; serde's own error would repeat them.
+    fn visit_i128<E: serde::de::Error>(self, _: i128) -> Result<Value, E> {
+        Err(E::custom("a number that does not fit 64 bits"))
+    }
+
+    fn visit_u128<E: serde::de::Error>(self, _: u128) -> Result<Value, E> {
+        Err(E::custom("a number that does not fit 64 bits"))
+    }
+
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number that JSON cannot say"))
     }

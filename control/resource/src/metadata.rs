@@ -1,6 +1,6 @@
 //! Reads metadata, labels and references.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -42,6 +42,12 @@ pub(crate) fn normalize(metadata: &mut Map<String, Value>, namespace: &str, name
     for key in SERVERS_OWN {
         metadata.remove(*key);
     }
+    // To Go programs an empty string is the same as none.
+    for key in ["name", "namespace", "uid", "resourceVersion"] {
+        if metadata.get(key).and_then(Value::as_str) == Some("") {
+            metadata.remove(key);
+        }
+    }
     metadata.entry("namespace").or_insert_with(|| namespace.into());
     if let Some(name) = name {
         metadata.entry("name").or_insert_with(|| name.into());
@@ -55,19 +61,18 @@ pub(crate) fn meta(node: Node<'_>) -> Option<Meta> {
     let name = name.and_then(|name| word(&name, syntax::subdomain));
     let namespace = fields.required("namespace", "an object needs a namespace");
     let namespace = namespace.and_then(|namespace| word(&namespace, syntax::label));
-    let labels = fields.optional("labels").map_or(Some(BTreeMap::new()), labels);
+    let labels = fields.or("labels", BTreeMap::new(), labels);
     fields.optional("annotations").and_then(annotations);
     fields.optional("uid").and_then(|uid| uid.string());
-    let resource_version = fields.optional("resourceVersion").map_or(Some(0), |version| {
+    let resource_version = fields.or("resourceVersion", 0, |version| {
         let number = version.string()?.parse().ok();
         if number.is_none() {
             version.invalid("must be a resourceVersion as this server gave it");
         }
         number
     });
-    let generation = fields.optional("generation").map_or(Some(0), |generation| generation.count());
-    let creation_timestamp =
-        fields.optional("creationTimestamp").map_or(Some(""), |timestamp| timestamp.string());
+    let generation = fields.or("generation", 0, |generation| generation.count());
+    let creation_timestamp = fields.or("creationTimestamp", "", |timestamp| timestamp.string());
     Some(Meta {
         name: name?,
         namespace: namespace?,
@@ -129,17 +134,12 @@ pub(crate) fn reference(node: Node<'_>, parent: &Meta) -> Option<ObjectRef> {
 
 /// Reads references. One that stands there twice counts once.
 pub(crate) fn references(list: &List<'_>, parent: &Meta) -> Option<Vec<ObjectRef>> {
-    let mut references = Some(Vec::with_capacity(list.len()));
-    for item in list.iter() {
-        match (reference(item, parent), &mut references) {
-            (Some(reference), Some(references)) if !references.contains(&reference) => {
-                references.push(reference);
-            }
-            (Some(_), _) => {}
-            (None, _) => references = None,
-        }
-    }
-    references
+    // All are read before the first failure counts, so that every mistake is found.
+    let references: Vec<_> = list.iter().map(|item| reference(item, parent)).collect();
+    let mut references = references.into_iter().collect::<Option<Vec<_>>>()?;
+    let mut seen = BTreeSet::new();
+    references.retain(|reference| seen.insert(reference.clone()));
+    Some(references)
 }
 
 /// Reads a string that keeps a rule.

@@ -286,19 +286,37 @@ impl<'a> Object<'a> {
         field
     }
 
+    /// A field that may be missing, or else a default.
+    pub(crate) fn or<'b, T>(
+        &'b self,
+        key: &'b str,
+        default: T,
+        read: impl FnOnce(Node<'b>) -> Option<T>,
+    ) -> Option<T> {
+        match self.optional(key) {
+            Some(field) => read(field),
+            None => Some(default),
+        }
+    }
+
+    /// The one of several alternatives that is implemented. Where one of the others stands, it was
+    /// refused by name, and that is enough.
+    pub(crate) fn choice<'b>(&'b self, key: &'b str, why: &str) -> Option<Node<'b>> {
+        let field = self.optional(key);
+        if field.is_none() && !self.shape.unsupported.iter().any(|key| self.map.contains_key(*key)) {
+            self.missing(key, why);
+        }
+        field
+    }
+
     /// Notes that a field is missing.
-    pub(crate) fn missing(&self, key: &str, why: &str) {
+    fn missing(&self, key: &str, why: &str) {
         let path = Path::Key(&self.node.path, key).to_string();
         self.node.errors.push(FieldError::new(
             path,
             FieldErrorReason::Required,
             format!("Required value: {why}"),
         ));
-    }
-
-    /// One of the fields that are refused by name is there.
-    pub(crate) fn has_unsupported(&self) -> bool {
-        self.shape.unsupported.iter().any(|key| self.map.contains_key(*key))
     }
 
     /// A switch of which only one position is implemented.

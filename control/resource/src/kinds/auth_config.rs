@@ -81,7 +81,7 @@ const STORAGE: Shape = Shape { known: &["labelSelector", "apiKeySecretRefs"], un
 
 /// The header that carries the key when none is named.
 const DEFAULT_HEADER: &str = "api-key";
-/// The header that carries the identity.
+/// The header that carries the identity. It is the default of the filter too, which is a lower layer.
 const IDENTITY_HEADER: &str = "x-user-id";
 
 fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
@@ -111,15 +111,10 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
 fn read_config(node: Node<'_>, meta: &Meta) -> Option<ApiKeyAuth> {
     let config = node.object(&CONFIG)?;
     config.optional("name").and_then(|name| name.string());
-    let Some(auth) = config.optional("apiKeyAuth") else {
-        if !config.has_unsupported() {
-            config.missing("apiKeyAuth", "an entry needs a method, such as apiKeyAuth");
-        }
-        return None;
-    };
+    let auth = config.choice("apiKeyAuth", "an entry needs a method, such as apiKeyAuth")?;
     let auth = auth.object(&API_KEY_AUTH)?;
-    let header_name = auth.optional("headerName").map_or(Some(DEFAULT_HEADER.to_owned()), header_name);
-    let forward_key = auth.optional("forwardKey").map_or(Some(false), |forward| forward.boolean());
+    let header_name = auth.or("headerName", DEFAULT_HEADER.to_owned(), header_name);
+    let forward_key = auth.or("forwardKey", false, |forward| forward.boolean());
     // The deprecated fields are checked even where the storage block makes them void.
     let deprecated = selection(&auth, meta);
     let storage = auth.optional("k8sSecretApikeyStorage");
@@ -146,9 +141,7 @@ fn header_name(node: Node<'_>) -> Option<String> {
 
 /// Which Secrets: what matches the selector and what is named, together.
 fn selection(fields: &Object<'_>, meta: &Meta) -> Option<(BTreeMap<String, String>, Vec<ObjectRef>)> {
-    let labels = fields.optional("labelSelector").map_or(Some(BTreeMap::new()), metadata::labels);
-    let refs = fields
-        .optional("apiKeySecretRefs")
-        .map_or(Some(Vec::new()), |refs| metadata::references(&refs.list()?, meta));
+    let labels = fields.or("labelSelector", BTreeMap::new(), metadata::labels);
+    let refs = fields.or("apiKeySecretRefs", Vec::new(), |refs| metadata::references(&refs.list()?, meta));
     Some((labels?, refs?))
 }

@@ -59,18 +59,12 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     let spec = fields.required("spec", "a Gateway needs a spec")?.object(&SPEC)?;
     spec.only("ssl", false);
     spec.only("useProxyProto", false);
-    let bind_address = spec.optional("bindAddress").map_or(Some(Ipv6Addr::UNSPECIFIED.into()), address);
+    let bind_address = spec.or("bindAddress", Ipv6Addr::UNSPECIFIED.into(), address);
     let bind_port = spec.required("bindPort", "a gateway needs a port").and_then(|port| port.port());
-    let proxy_names = spec.optional("proxyNames").map_or(Some(Vec::new()), proxy_names);
-    let virtual_services = match spec.optional("httpGateway") {
-        Some(http) => virtual_services(http, &meta),
-        None => {
-            if !spec.has_unsupported() {
-                spec.missing("httpGateway", "a gateway needs a type; {} serves all virtual services");
-            }
-            None
-        }
-    };
+    let proxy_names = spec.or("proxyNames", Vec::new(), proxy_names);
+    let http =
+        spec.choice("httpGateway", "a gateway needs a type; httpGateway: {} serves all virtual services");
+    let virtual_services = http.and_then(|http| virtual_services(http, &meta));
     let mut proxy_names = proxy_names?;
     if proxy_names.is_empty() {
         proxy_names.push(DEFAULT_PROXY.to_owned());
@@ -112,6 +106,5 @@ fn proxy_names(node: Node<'_>) -> Option<Vec<String>> {
 
 fn virtual_services(node: Node<'_>, meta: &Meta) -> Option<Vec<ObjectRef>> {
     let http = node.object(&HTTP_GATEWAY)?;
-    let list = http.optional("virtualServices");
-    list.map_or(Some(Vec::new()), |list| metadata::references(&list.list()?, meta))
+    http.or("virtualServices", Vec::new(), |list| metadata::references(&list.list()?, meta))
 }

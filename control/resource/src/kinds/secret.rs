@@ -112,13 +112,13 @@ fn fold_string_data(fields: &mut Map<String, Value>) {
 
 fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     fields.only("immutable", false);
-    let secret_type = fields.optional("type").map_or(Some(DEFAULT_TYPE), |node| node.string());
+    let secret_type = fields.or("type", DEFAULT_TYPE, |node| node.string());
     if let Some(texts) = fields.optional("stringData").and_then(|node| node.secret().entries()) {
         for (_, text) in texts.iter() {
             text.string();
         }
     }
-    let key = fields.optional("data").map_or(Some(None), data);
+    let key = fields.or("data", None, data);
     if secret_type? != KEY_TYPE {
         return Some(Resource::OtherSecret(meta));
     }

@@ -97,12 +97,7 @@ const TLS_PORT: u16 = 443;
 
 fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     let spec = fields.required("spec", "an Upstream needs a spec")?.object(&SPEC)?;
-    let Some(fixed) = spec.optional("static") else {
-        if !spec.has_unsupported() {
-            spec.missing("static", "an upstream needs a type, such as static with its hosts");
-        }
-        return None;
-    };
+    let fixed = spec.choice("static", "an upstream needs a type, such as static with its hosts")?;
     let fixed = fixed.object(&STATIC)?;
     fixed.only("useTls", false);
     let list = fixed.required("hosts", "must provide at least 1 host in static spec")?.list()?;

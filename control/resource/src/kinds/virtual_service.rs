@@ -1,6 +1,6 @@
 //! `VirtualService`: domains, and the routes under them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kind::{CATEGORY, GroupVersion, Kind, SPEC_ONLY, as_written};
 use crate::kinds::Resource;
@@ -186,10 +186,9 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     let host = spec.required("virtualHost", "a VirtualService needs a virtualHost")?;
     let host = host.object(&VIRTUAL_HOST)?;
     let mut warnings = Vec::new();
-    let domains = host.optional("domains").map_or(Some(Vec::new()), |node| domains(node, &mut warnings));
-    let routes = host.optional("routes").map_or(Some(Vec::new()), |node| routes(node, &meta));
-    let options = host.optional("options").map(|options| options.object(&VIRTUAL_HOST_OPTIONS));
-    let extauth = options.map_or(Some(None), |options| extauth(&options?, &meta));
+    let domains = host.or("domains", Vec::new(), |node| domains(node, &mut warnings));
+    let routes = host.or("routes", Vec::new(), |node| routes(node, &meta));
+    let extauth = host.or("options", None, |options| extauth(&options.object(&VIRTUAL_HOST_OPTIONS)?, &meta));
     let mut domains = domains?;
     if domains.is_empty() {
         domains.push("*".to_owned());
@@ -201,7 +200,8 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
 
 fn domains(node: Node<'_>, warnings: &mut Vec<String>) -> Option<Vec<String>> {
     let list = node.list()?;
-    let mut written = Vec::with_capacity(list.len());
+    let mut written = BTreeSet::new();
+    let mut known = BTreeSet::new();
     let mut domains = Vec::with_capacity(list.len());
     let mut valid = true;
     for item in list.iter() {
@@ -213,7 +213,7 @@ fn domains(node: Node<'_>, warnings: &mut Vec<String>) -> Option<Vec<String>> {
         if let Err(why) = syntax::domain(domain) {
             item.invalid(why);
             valid = false;
-        } else if written.contains(&text) {
+        } else if !written.insert(text.clone()) {
             item.duplicate();
             valid = false;
         } else {
@@ -221,11 +221,10 @@ fn domains(node: Node<'_>, warnings: &mut Vec<String>) -> Option<Vec<String>> {
                 warnings.push(format!("domain {text}: port {port} is ignored, hosts match on every port"));
             }
             // `a.com` and `a.com:8080` side by side are no mistake: they mean the same here.
-            if !domains.iter().any(|known| known == domain) {
+            if known.insert(domain.to_owned()) {
                 domains.push(domain.to_owned());
             }
         }
-        written.push(text);
     }
     valid.then_some(domains)
 }
@@ -250,37 +249,25 @@ fn routes(node: Node<'_>, meta: &Meta) -> Option<Vec<Route>> {
 
 fn route(node: Node<'_>, meta: &Meta) -> Option<Route> {
     let fields = node.object(&ROUTE)?;
-    let name = fields.optional("name").map_or(Some(None), |name| name.string().map(Some));
-    let matchers = fields.optional("matchers").map_or(Some(Vec::new()), matchers);
-    let upstream = match fields.optional("routeAction") {
-        Some(action) => destination(action, meta),
-        None => {
-            if !fields.has_unsupported() {
-                fields.missing("routeAction", "invalid route: route must specify an action");
-            }
-            None
-        }
-    };
-    let options = fields.optional("options").map(|options| options.object(&ROUTE_OPTIONS));
-    let (auto_host_rewrite, extauth) = match options {
-        Some(options) => {
-            let options = options?;
-            let rewrite = options.optional("autoHostRewrite").map_or(Some(false), |node| node.boolean());
-            (rewrite, extauth(&options, meta))
-        }
-        None => (Some(false), Some(None)),
-    };
+    let name = fields.or("name", "", |name| name.string());
+    let matchers = fields.or("matchers", Vec::new(), matchers);
+    let action = fields.choice("routeAction", "invalid route: route must specify an action");
+    let upstream = action.and_then(|action| destination(action, meta));
+    let options = fields.or("options", (false, None), |options| route_options(options, meta));
     let mut matchers = matchers?;
     if matchers.is_empty() {
         matchers.push(Matcher { prefix: "/".to_owned() });
     }
-    Some(Route {
-        name: name?.filter(|name| !name.is_empty()).map(str::to_owned),
-        matchers,
-        upstream: upstream?,
-        auto_host_rewrite: auto_host_rewrite?,
-        extauth: extauth?,
-    })
+    let (auto_host_rewrite, extauth) = options?;
+    let name = Some(name?).filter(|name| !name.is_empty()).map(str::to_owned);
+    Some(Route { name, matchers, upstream: upstream?, auto_host_rewrite, extauth })
+}
+
+fn route_options(node: Node<'_>, meta: &Meta) -> Option<(bool, Option<ExtAuth>)> {
+    let options = node.object(&ROUTE_OPTIONS)?;
+    let auto_host_rewrite = options.or("autoHostRewrite", false, |node| node.boolean());
+    let extauth = extauth(&options, meta);
+    Some((auto_host_rewrite?, extauth?))
 }
 
 fn matchers(node: Node<'_>) -> Option<Vec<Matcher>> {
@@ -292,56 +279,33 @@ fn matchers(node: Node<'_>) -> Option<Vec<Matcher>> {
 fn matcher(node: Node<'_>) -> Option<Matcher> {
     let fields = node.object(&MATCHER)?;
     fields.only("caseSensitive", true);
-    let Some(prefix) = fields.optional("prefix") else {
-        if !fields.has_unsupported() {
-            fields.missing("prefix", "no path specifier provided");
-        }
-        return None;
-    };
+    let prefix = fields.choice("prefix", "no path specifier provided")?;
     Some(Matcher { prefix: metadata::word(&prefix, syntax::path_prefix)? })
 }
 
 fn destination(node: Node<'_>, meta: &Meta) -> Option<ObjectRef> {
     let action = node.object(&ROUTE_ACTION)?;
-    let Some(single) = action.optional("single") else {
-        if !action.has_unsupported() {
-            action.missing("single", "a route action needs a destination");
-        }
-        return None;
-    };
-    let single = single.object(&SINGLE)?;
-    let Some(upstream) = single.optional("upstream") else {
-        if !single.has_unsupported() {
-            single.missing("upstream", "a destination needs an upstream");
-        }
-        return None;
-    };
-    metadata::reference(upstream, meta)
+    let single = action.choice("single", "a route action needs a destination")?.object(&SINGLE)?;
+    metadata::reference(single.choice("upstream", "a destination needs an upstream")?, meta)
 }
 
 /// `options.extauth`. `disable: false` alone says nothing: what is above is inherited.
 fn extauth(options: &Object<'_>, meta: &Meta) -> Option<Option<ExtAuth>> {
     let Some(node) = options.optional("extauth") else { return Some(None) };
     let fields = node.object(&EXT_AUTH)?;
-    let disable = fields.optional("disable").map(|disable| disable.boolean());
-    let config = fields.optional("configRef").map(|config| metadata::reference(config, meta));
-    match (disable, config) {
-        (Some(None), _) | (_, Some(None)) => None,
-        (Some(Some(true)), Some(_)) => {
-            fields.node().error(
-                crate::FieldErrorReason::Invalid,
-                "Invalid value: disable and configRef exclude each other: leave one of them out",
-            );
+    let disable = fields.or("disable", None, |disable| disable.boolean().map(Some));
+    let config = fields.or("configRef", None, |config| metadata::reference(config, meta).map(Some));
+    match (disable?, config?) {
+        (Some(true), Some(_)) => {
+            fields.node().invalid("disable and configRef exclude each other: leave one of them out");
             None
         }
-        (Some(Some(true)), None) => Some(Some(ExtAuth::Disable)),
-        (_, Some(Some(config))) => Some(Some(ExtAuth::ConfigRef(config))),
-        (Some(Some(false)), None) => Some(None),
+        (Some(true), None) => Some(Some(ExtAuth::Disable)),
+        (_, Some(config)) => Some(Some(ExtAuth::ConfigRef(config))),
+        (Some(false), None) => Some(None),
         (None, None) => {
-            if !fields.has_unsupported() {
-                // Nothing at all is more likely a slip than the wish to inherit.
-                fields.node().required("must have configRef, or disable: true");
-            }
+            // Nothing at all is more likely a slip than the wish to inherit.
+            fields.choice("configRef", "must have configRef, or disable: true");
             None
         }
     }
@@ -358,8 +322,9 @@ fn never_reached(routes: &[Route]) -> Vec<String> {
         };
         let hiding: Option<Vec<usize>> = route.matchers.iter().map(hidden_by).collect();
         if let Some(first) = hiding.and_then(|hiding| hiding.first().copied()) {
-            warnings
-                .push(format!("route {index} is never reached: route {first} matches its requests before"));
+            warnings.push(format!(
+                "spec.virtualHost.routes[{index}] is never reached: routes[{first}] matches all its requests"
+            ));
         }
         for matcher in &route.matchers {
             earlier.entry(&matcher.prefix).or_insert(index);
