@@ -18,6 +18,7 @@ pub const CAPABILITIES: &[&str] = &[
     // Opens and reopens the key stream, ends the wait of parked requests.
     "proxy_on_tick",
     // The key stream.
+    "proxy_on_grpc_receive_initial_metadata",
     "proxy_on_grpc_receive",
     "proxy_on_grpc_close",
     // The decision.

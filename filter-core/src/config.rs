@@ -12,6 +12,8 @@ pub const DEFAULT_IDENTITY_HEADER: &str = "x-user-id";
 pub const DEFAULT_KEY_HEADER: &str = "api-key";
 /// How long a request waits for the first snapshot of its key table, in milliseconds.
 pub const DEFAULT_WAIT_FOR_KEYS_MS: u32 = 5_000;
+/// The longest name of the control cluster: see [`crate::wire::grpc_service`].
+pub const MAX_CLUSTER_LEN: usize = 125;
 /// Separates the auth id from the rest of a generated route name: `<namespace>/<name>|<route>`.
 pub const AUTH_ID_SEPARATOR: u8 = b'|';
 
@@ -49,10 +51,16 @@ pub struct Policy {
     pub forward_key: bool,
 }
 
-/// A plugin configuration that the filter does not take.
+/// A plugin configuration that the filter does not take. The message tells nothing of its content.
 #[derive(Debug, thiserror::Error)]
-#[error("the plugin configuration is not valid")]
-pub struct InvalidConfig(#[from] serde_json::Error);
+pub enum InvalidConfig {
+    /// It is not JSON of exactly this shape.
+    #[error("the plugin configuration is not valid at line {} column {}", .0.line(), .0.column())]
+    Json(#[from] serde_json::Error),
+    /// The name of the control cluster cannot be given to Envoy.
+    #[error("the name of the control cluster is empty or longer than {MAX_CLUSTER_LEN} bytes")]
+    ControlCluster,
+}
 
 // === impl FilterConfig ===
 
@@ -61,9 +69,15 @@ impl FilterConfig {
     ///
     /// # Errors
     ///
-    /// When the bytes are not JSON of exactly this shape.
+    /// When the bytes are not JSON of exactly this shape, or the control cluster's name is empty or
+    /// longer than [`MAX_CLUSTER_LEN`].
     pub fn from_json(bytes: &[u8]) -> Result<Self, InvalidConfig> {
-        Ok(serde_json::from_slice(bytes)?)
+        let config: Self = serde_json::from_slice(bytes)?;
+        if (1..=MAX_CLUSTER_LEN).contains(&config.control_cluster.len()) {
+            Ok(config)
+        } else {
+            Err(InvalidConfig::ControlCluster)
+        }
     }
 }
 
@@ -73,3 +87,6 @@ pub fn auth_id_of_route(route_name: &[u8]) -> Option<&str> {
     let end = route_name.iter().position(|byte| *byte == AUTH_ID_SEPARATOR)?;
     std::str::from_utf8(route_name.get(..end)?).ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! The decision: may this request pass, and as whom?
 
+use std::fmt;
+
 use crate::config::{FilterConfig, Policy, auth_id_of_route};
 use crate::key;
 use crate::table::Table;
@@ -14,7 +16,7 @@ pub trait Tables {
 }
 
 /// What becomes of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict<'a> {
     /// It passes, as somebody.
     Allow(Permit<'a>),
@@ -46,10 +48,11 @@ pub enum Forbidden {
 
 /// Proof that a key was verified. Only [`decide`] makes one, and only with one in hand can a
 /// request be given an identity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Permit<'a> {
     identity: &'a str,
     policy: &'a Policy,
+    key: Vec<u8>,
 }
 
 /// Decides on a request by its route's name and the first value of its key header.
@@ -73,7 +76,7 @@ pub fn decide<'a>(
     let Some(table) = tables.table(&policy.table) else { return Verdict::Wait };
     match first_value(&policy.key_header) {
         Some(value) if !value.is_empty() => match table.get(&key::digest(&value)) {
-            Some(identity) => Verdict::Allow(Permit { identity, policy }),
+            Some(identity) => Verdict::Allow(Permit { identity, policy, key: value }),
             None => Verdict::Deny(Denial::Unknown),
         },
         _ => Verdict::Deny(Denial::Missing),
@@ -93,5 +96,17 @@ impl<'a> Permit<'a> {
     #[must_use]
     pub fn policy(&self) -> &'a Policy {
         self.policy
+    }
+
+    /// The value that was verified. Never to be logged.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+}
+
+impl fmt::Debug for Permit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit").field("identity", &self.identity).finish_non_exhaustive()
     }
 }

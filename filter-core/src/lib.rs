@@ -32,7 +32,14 @@
 pub mod capability;
 pub mod config;
 pub mod decide;
+pub mod event;
+pub mod host;
 pub mod key;
+pub mod link;
+pub mod metric;
+pub mod parking;
 pub mod replica;
+pub mod request;
 pub mod table;
 pub mod wire;
+pub mod worker;

@@ -11,8 +11,8 @@ use prost::Message as _;
 use crate::decide::Tables;
 use crate::table::{Builder, Refused, Table};
 use crate::wire::{
-    Ack, ClientMessage, Delta, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Subscribe,
-    TableVersion, Version, client_message, server_message,
+    Ack, Delta, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Subscribe, TableVersion, Version,
+    server_message,
 };
 
 #[cfg(test)]
@@ -50,10 +50,18 @@ pub enum Effect {
     /// Nothing that anybody needs to know: a snapshot is on its way, or the message is of a kind
     /// that this filter does not know yet.
     None,
-    /// A table is now at another version. Whoever waits for it may try again.
-    Changed(ClientMessage),
+    /// A table is now at another version.
+    Changed {
+        /// Says so to the server.
+        ack: Ack,
+        /// The table was not there before: whoever waits for it may try again.
+        arrived: bool,
+    },
     /// The message was refused. What was held is held still.
-    Refused(ClientMessage),
+    Refused {
+        /// Says so to the server.
+        nack: Nack,
+    },
     /// A table is gone.
     Dropped,
 }
@@ -103,17 +111,15 @@ impl Replica {
 
     /// The first message of a stream.
     #[must_use]
-    pub fn subscribe(&self, who: Subscriber) -> ClientMessage {
+    pub fn subscribe(&self, who: Subscriber) -> Subscribe {
         let held = |(name, held): (&String, &Held)| versioned(name.clone(), held.version);
-        ClientMessage {
-            kind: Some(client_message::Kind::Subscribe(Subscribe {
-                node_id: who.node_id,
-                role: who.role,
-                worker: who.worker,
-                filter_build: who.filter_build,
-                config_version: who.config_version,
-                held: self.tables.iter().map(held).collect(),
-            })),
+        Subscribe {
+            node_id: who.node_id,
+            role: who.role,
+            worker: who.worker,
+            filter_build: who.filter_build,
+            config_version: who.config_version,
+            held: self.tables.iter().map(held).collect(),
         }
     }
 
@@ -206,9 +212,9 @@ impl Replica {
         };
         match finished {
             Ok(held) => {
-                let effect = changed(end.table.clone(), held.version);
-                self.tables.insert(end.table, held);
-                effect
+                let version = held.version;
+                let arrived = self.tables.insert(end.table.clone(), held).is_none();
+                changed(end.table, version, arrived)
             }
             Err(reason) => refused(end.table, &reason),
         }
@@ -216,7 +222,7 @@ impl Replica {
 
     fn delta(&mut self, delta: Delta) -> Effect {
         match self.apply(&delta) {
-            Ok(version) => changed(delta.table, version),
+            Ok(version) => changed(delta.table, version, false),
             Err(reason) => refused(delta.table, &reason),
         }
     }
@@ -245,12 +251,10 @@ fn versioned(table: String, version: Version) -> TableVersion {
     TableVersion { table, version: Some(version) }
 }
 
-fn changed(table: String, version: Version) -> Effect {
-    let ack = Ack { held: Some(versioned(table, version)) };
-    Effect::Changed(ClientMessage { kind: Some(client_message::Kind::Ack(ack)) })
+fn changed(table: String, version: Version, arrived: bool) -> Effect {
+    Effect::Changed { ack: Ack { held: Some(versioned(table, version)) }, arrived }
 }
 
 fn refused(table: String, reason: &Reason) -> Effect {
-    let nack = Nack { table, reason: reason.to_string() };
-    Effect::Refused(ClientMessage { kind: Some(client_message::Kind::Nack(nack)) })
+    Effect::Refused { nack: Nack { table, reason: reason.to_string() } }
 }

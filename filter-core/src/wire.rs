@@ -2,6 +2,8 @@
 
 use prost::{Message, Oneof};
 
+use crate::config::MAX_CLUSTER_LEN;
+
 /// Bytes of a digest: the first half of the SHA-256 of a key.
 pub const DIGEST_LEN: usize = 16;
 /// The longest identity: a Kubernetes name.
@@ -242,7 +244,8 @@ pub fn entry_hash(digest: &Digest, identity: &str) -> u64 {
     hash
 }
 
-fn mix(mut word: u64) -> u64 {
+/// The finaliser of SplitMix64: every bit of the input changes half of the bits of the output.
+pub(crate) fn mix(mut word: u64) -> u64 {
     word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -258,6 +261,24 @@ pub fn pack_entry(into: &mut Vec<u8>, digest: &Digest, identity: &str) {
     let length = u16::try_from(identity.len()).unwrap_or(0);
     into.extend_from_slice(&length.to_le_bytes());
     into.extend_from_slice(identity);
+}
+
+/// How Envoy is told to which cluster a stream goes: a serialised
+/// `envoy.config.core.v3.GrpcService { envoy_grpc: EnvoyGrpc { cluster_name } }`. Envoy also takes
+/// a bare name, but only one that happens not to be a valid message.
+///
+/// It is text, because the SDK wants text, so both lengths must be ASCII: nothing for a name longer
+/// than [`MAX_CLUSTER_LEN`].
+#[must_use]
+pub fn grpc_service(cluster: &str) -> Option<String> {
+    /// Field 1, with a length before it: the tag that both messages need.
+    const FIELD_1: char = '\u{0a}';
+    if cluster.len() > MAX_CLUSTER_LEN {
+        return None;
+    }
+    let inner = char::from(u8::try_from(cluster.len()).ok()?);
+    let outer = char::from(u8::try_from(cluster.len().checked_add(2)?).ok()?);
+    Some(format!("{FIELD_1}{outer}{FIELD_1}{inner}{cluster}"))
 }
 
 /// The digests in packed removals.
@@ -309,3 +330,6 @@ impl<'a> Iterator for Entries<'a> {
         Some(entry)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! What the filter counts, as it appears among Envoy's statistics.
+//!
+//! Envoy keeps one value of a metric for all workers. Counters add up. Of a gauge the last worker to
+//! write wins, which is right for what all workers agree on in the end; what they need not agree on
+//! (is the stream up?) is added and subtracted instead.
+
+/// A metric of the filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metric {
+    /// Requests that passed with a valid key.
+    Allowed,
+    /// Requests denied with 401 because the key header was missing or empty.
+    DeniedMissing,
+    /// Requests denied with 401 because nobody has the key.
+    DeniedUnknown,
+    /// Requests denied with 403 because no key would have helped.
+    Forbidden,
+    /// Requests answered with 503: the keys did not arrive in time, or too many waited for them.
+    Unavailable,
+    /// Requests that wait for keys.
+    Parked,
+    /// Snapshots and changes of key tables that were applied.
+    ChangesApplied,
+    /// Snapshots and changes of key tables that were refused.
+    ChangesRefused,
+    /// Keys held by the worker that changed last.
+    Keys,
+    /// Newest revision of any key table of the worker that changed last.
+    TablesRevision,
+    /// Version of the plugin configuration that came into force last.
+    ConfigVersion,
+    /// Workers whose key stream is up. The main thread counts as one: it runs the filter, too.
+    StreamsConnected,
+}
+
+/// How a metric behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Only grows.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+}
+
+// === impl Metric ===
+
+impl Metric {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 12] = [
+        Self::Allowed,
+        Self::DeniedMissing,
+        Self::DeniedUnknown,
+        Self::Forbidden,
+        Self::Unavailable,
+        Self::Parked,
+        Self::ChangesApplied,
+        Self::ChangesRefused,
+        Self::Keys,
+        Self::TablesRevision,
+        Self::ConfigVersion,
+        Self::StreamsConnected,
+    ];
+
+    /// Its name; Envoy puts `wasmcustom.` before it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allowed => "keyward.allowed",
+            Self::DeniedMissing => "keyward.denied.missing",
+            Self::DeniedUnknown => "keyward.denied.unknown",
+            Self::Forbidden => "keyward.denied.forbidden",
+            Self::Unavailable => "keyward.unavailable",
+            Self::Parked => "keyward.parked",
+            Self::ChangesApplied => "keyward.changes.applied",
+            Self::ChangesRefused => "keyward.changes.refused",
+            Self::Keys => "keyward.keys",
+            Self::TablesRevision => "keyward.tables_revision",
+            Self::ConfigVersion => "keyward.config_version",
+            Self::StreamsConnected => "keyward.streams_connected",
+        }
+    }
+
+    /// How it behaves.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Allowed
+            | Self::DeniedMissing
+            | Self::DeniedUnknown
+            | Self::Forbidden
+            | Self::Unavailable
+            | Self::ChangesApplied
+            | Self::ChangesRefused => Kind::Counter,
+            Self::Parked
+            | Self::Keys
+            | Self::TablesRevision
+            | Self::ConfigVersion
+            | Self::StreamsConnected => Kind::Gauge,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_follow_the_list() {
+        for (number, metric) in Metric::ALL.into_iter().enumerate() {
+            assert_eq!(metric as usize, number, "{metric:?}");
+            assert!(metric.name().starts_with("keyward."), "{metric:?}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! One request, from its headers to an outcome, and its response.
+
+use crate::config::FilterConfig;
+use crate::decide::{Denial, Permit, Tables, Verdict, decide};
+use crate::host::{HostError, Reply, RequestHost};
+use crate::metric::Metric;
+
+#[cfg(test)]
+mod tests;
+
+/// The answer to a request without a valid key.
+pub const UNAUTHORIZED: Reply =
+    Reply { status: 401, headers: &[("www-authenticate", "API key is missing or invalid")] };
+/// The answer to a request that no key would help.
+pub const FORBIDDEN: Reply = Reply { status: 403, headers: &[] };
+/// The answer when the keys are not there, in seconds until it is worth to try again.
+pub const UNAVAILABLE: Reply = Reply { status: 503, headers: &[("retry-after", "1")] };
+
+/// What becomes of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It goes on to the next filter.
+    Forward(Forwarded),
+    /// It was answered; nothing more happens to it here.
+    Answered,
+    /// It waits until keys arrive.
+    Wait,
+}
+
+/// Proof that a permit was spent on the request in hand: its identity is set, and the key is off.
+/// An adapter lets a request continue for one of these, and for nothing else.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Forwarded(());
+
+/// Decides on a request and carries the decision out.
+pub fn on_request_headers(
+    config: &FilterConfig,
+    tables: &impl Tables,
+    host: &mut impl RequestHost,
+) -> Outcome {
+    // First of all, since changing a header would make the proxy select a route again.
+    let route_name = host.route_name();
+    let verdict = decide(config, tables, route_name.as_deref(), |name| host.request_header(name));
+    match verdict {
+        Verdict::Allow(permit) => match forward(config, permit, host) {
+            Ok(forwarded) => {
+                host.add(Metric::Allowed, 1);
+                Outcome::Forward(forwarded)
+            }
+            Err(HostError) => answer(&UNAVAILABLE, Metric::Unavailable, host),
+        },
+        Verdict::Deny(Denial::Missing) => answer(&UNAUTHORIZED, Metric::DeniedMissing, host),
+        Verdict::Deny(Denial::Unknown) => answer(&UNAUTHORIZED, Metric::DeniedUnknown, host),
+        Verdict::Forbid(_) => answer(&FORBIDDEN, Metric::Forbidden, host),
+        Verdict::Wait => Outcome::Wait,
+    }
+}
+
+/// Tells a client to come back: there are no keys to decide by.
+pub fn unavailable(host: &mut impl RequestHost) -> Outcome {
+    answer(&UNAVAILABLE, Metric::Unavailable, host)
+}
+
+/// Takes the identity header off a response: what an upstream says there is nobody's business.
+///
+/// # Errors
+///
+/// When the proxy refuses.
+pub fn on_response_headers(config: &FilterConfig, host: &mut impl RequestHost) -> Result<(), HostError> {
+    host.remove_response_header(&config.identity_header)
+}
+
+fn forward(
+    config: &FilterConfig,
+    permit: Permit<'_>,
+    host: &mut impl RequestHost,
+) -> Result<Forwarded, HostError> {
+    let policy = permit.policy();
+    if policy.forward_key {
+        host.set_request_header(&policy.key_header, permit.key())?;
+    } else {
+        host.remove_request_header(&policy.key_header)?;
+    }
+    // Last, so that it stands even if a policy names the identity header as its key header.
+    host.set_request_header(&config.identity_header, permit.identity().as_bytes())?;
+    Ok(Forwarded(()))
+}
+
+/// A reply that the proxy refuses leaves the request paused: it ends by the proxy's own timeouts.
+fn answer(reply: &Reply, metric: Metric, host: &mut impl RequestHost) -> Outcome {
+    host.add(metric, 1);
+    let _ = host.reply(reply);
+    Outcome::Answered
+}
