@@ -1,0 +1,343 @@
+//! One type on one delta stream: what is asked for, what is held, what is under way.
+
+use crate::{
+    event::Delivery,
+    gate::{Load, Permit},
+    memory::Memory,
+    resource::Resource,
+    snapshot::Snapshot,
+    status::TypeStatus,
+    subscription::{Subscription, has_legacy_wildcard},
+    tier::Tier,
+    type_url::WILDCARD,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+#[derive(Debug)]
+pub(super) struct TypeState {
+    pub(super) type_url: Arc<str>,
+    pub(super) tier: Tier,
+    /// Each response carries one resource only.
+    single: bool,
+    subscription: Subscription,
+    /// The first name ends the time in which an empty list means everything.
+    legacy: bool,
+    /// Versions that the client has accepted, of names that it is interested in.
+    held: BTreeMap<Arc<str>, Arc<str>>,
+    /// Names that must be answered whatever the client holds.
+    unanswered: BTreeSet<Arc<str>>,
+    /// A new wildcard must be answered even when there is nothing to send, so that the client can go on.
+    owes_answer: bool,
+    /// Names to send again because what they belong to has changed.
+    pub(super) rewarm: BTreeSet<Arc<str>>,
+    flight: Option<Flight>,
+    /// Nothing is left to do until something changes.
+    pub(super) clean: bool,
+    /// Something is left to do that waits for its turn.
+    pub(super) waiting: bool,
+    sent: Option<Arc<str>>,
+    acked: Option<Arc<str>>,
+}
+
+/// A response that the client has not answered yet.
+#[derive(Debug)]
+pub(super) struct Flight {
+    nonce: String,
+    pub(super) version: Arc<str>,
+    pub(super) resources: Vec<Resource>,
+    removed: Vec<Arc<str>>,
+    /// What the client will hold of each name if it accepts.
+    outcome: BTreeMap<Arc<str>, Option<Arc<str>>>,
+}
+
+/// The content of one response.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) resources: Vec<Resource>,
+    pub(super) removed: Vec<Arc<str>>,
+}
+
+/// What one type does in one round.
+pub(super) struct Step {
+    pub(super) load: Load,
+    pub(super) batch: Option<Batch>,
+    /// Removals that have to wait until everything else has settled.
+    pub(super) deferred: Vec<Arc<str>>,
+}
+
+/// The difference between what a client should hold and what it does.
+#[derive(Default)]
+struct Plan {
+    answers: Vec<Resource>,
+    /// Names that were asked for and do not exist.
+    absent: Vec<Arc<str>>,
+    updates: Vec<Resource>,
+    removals: Vec<Arc<str>>,
+}
+
+// === impl TypeState ===
+
+impl TypeState {
+    pub(super) fn new(type_url: Arc<str>, single: bool) -> Self {
+        Self {
+            tier: Tier::of(&type_url),
+            legacy: has_legacy_wildcard(&type_url),
+            type_url,
+            single,
+            subscription: Subscription::default(),
+            held: BTreeMap::new(),
+            unanswered: BTreeSet::new(),
+            owes_answer: false,
+            rewarm: BTreeSet::new(),
+            flight: None,
+            clean: false,
+            waiting: false,
+            sent: None,
+            acked: None,
+        }
+    }
+
+    /// Takes the first request of the type on this stream.
+    pub(super) fn open(&mut self, subscribe: &[String], held: HashMap<String, String>) {
+        if subscribe.is_empty() && self.legacy {
+            self.subscription.wildcard = true;
+            self.owes_answer = held.is_empty();
+        }
+        let resumes = !held.is_empty();
+        self.subscribe(subscribe);
+        if resumes {
+            self.owes_answer = false;
+        }
+        for (name, version) in held {
+            if self.subscription.includes(&name) {
+                let name: Arc<str> = name.into();
+                self.unanswered.remove(&name);
+                self.held.insert(name, version.into());
+            }
+        }
+    }
+
+    /// Adds to the subscription. Every name is answered, subscribed before or not: the client may
+    /// have dropped the resource since.
+    pub(super) fn subscribe(&mut self, names: &[String]) {
+        for name in names {
+            self.legacy = false;
+            self.clean = false;
+            if name == WILDCARD {
+                self.owes_answer |= !self.subscription.wildcard;
+                self.subscription.wildcard = true;
+                continue;
+            }
+            let name: Arc<str> = name.as_str().into();
+            self.held.remove(&name);
+            self.unanswered.insert(name.clone());
+            self.subscription.names.insert(name);
+        }
+    }
+
+    /// Takes away from the subscription.
+    pub(super) fn unsubscribe(&mut self, names: &[String]) {
+        for name in names {
+            self.clean = false;
+            if name == WILDCARD {
+                self.subscription.wildcard = false;
+                self.owes_answer = false;
+                let Self { held, unanswered, rewarm, subscription, .. } = self;
+                held.retain(|name, _| subscription.includes(name));
+                unanswered.retain(|name| subscription.includes(name));
+                rewarm.retain(|name| subscription.includes(name));
+                continue;
+            }
+            let was_named = self.subscription.names.remove(name.as_str());
+            if !self.subscription.wildcard {
+                self.held.remove(name.as_str());
+                self.unanswered.remove(name.as_str());
+                self.rewarm.remove(name.as_str());
+            } else if was_named {
+                // The wildcard may still cover the name, and only the server knows. The protocol
+                // wants the resource or its removal as an answer.
+                self.held.remove(name.as_str());
+                self.unanswered.insert(name.as_str().into());
+            }
+        }
+    }
+
+    /// Notes that `name` is to be sent again, if the client has it or has it coming.
+    pub(super) fn rewarm(&mut self, name: &Arc<str>) {
+        let coming = self.flight.as_ref().is_some_and(|flight| flight.outcome.contains_key(name));
+        if self.subscription.includes(name) && (coming || self.held.contains_key(name)) {
+            self.rewarm.insert(name.clone());
+            self.clean = false;
+        }
+    }
+
+    /// Ends the flight if `nonce` is its nonce.
+    pub(super) fn land(&mut self, nonce: &str) -> Option<Flight> {
+        let flight = self.flight.take_if(|flight| flight.nonce == nonce);
+        self.clean &= flight.is_none();
+        flight
+    }
+
+    pub(super) fn accept(&mut self, flight: Flight) {
+        self.acked = Some(flight.version);
+        for (name, version) in flight.outcome {
+            match version {
+                Some(version) if self.subscription.includes(&name) => {
+                    self.held.insert(name, version);
+                }
+                _ => {
+                    self.held.remove(&name);
+                }
+            }
+        }
+    }
+
+    pub(super) fn accept_removals(&mut self, flight: &Flight) {
+        for name in &flight.removed {
+            self.held.remove(name);
+        }
+    }
+
+    pub(super) fn launch(&mut self, nonce: String, version: Arc<str>, batch: Batch) -> Delivery {
+        let Batch { resources, removed } = batch;
+        for name in resources.iter().map(Resource::name).chain(&removed) {
+            self.unanswered.remove(name);
+            self.rewarm.remove(name);
+        }
+        self.owes_answer = false;
+        self.sent = Some(version.clone());
+        let outcome = resources
+            .iter()
+            .map(|resource| (resource.name().clone(), Some(resource.version().clone())))
+            .chain(removed.iter().map(|name| (name.clone(), None)))
+            .collect();
+        let flight = Flight { nonce, version, resources, removed, outcome };
+        let delivery = self.delivery(&flight);
+        self.flight = Some(flight);
+        delivery
+    }
+
+    pub(super) fn delivery(&self, flight: &Flight) -> Delivery {
+        Delivery {
+            type_url: self.type_url.clone(),
+            version: flight.version.clone(),
+            resources: flight.resources.iter().map(Resource::versioned).collect(),
+            removed: flight.removed.clone(),
+        }
+    }
+
+    /// Decides what to send in this round.
+    pub(super) fn step(&mut self, snapshot: &Snapshot, memory: &Memory, permit: Permit) -> Step {
+        let mut load = Load::none(self.tier);
+        if self.clean && self.flight.is_none() {
+            return Step { load, batch: None, deferred: Vec::new() };
+        }
+        let Plan { answers, absent, mut updates, mut removals } = self.plan(snapshot, memory);
+        let deferred = if self.tier.defers_removal() { std::mem::take(&mut removals) } else { Vec::new() };
+        load.removals = !deferred.is_empty();
+
+        let mut batch = None;
+        let mut left = Vec::new();
+        if self.flight.is_some() || permit == Permit::Nothing {
+            load.updates = self.owes_answer
+                || !(answers.is_empty() && absent.is_empty() && updates.is_empty() && removals.is_empty());
+        } else {
+            let mut resources = answers;
+            let mut removed = absent;
+            if permit == Permit::Everything {
+                resources.append(&mut updates);
+                removed.append(&mut removals);
+            }
+            if self.single && !resources.is_empty() {
+                left = resources.split_off(1);
+                // A refusal must be about the resource and nothing else.
+                removals.append(&mut removed);
+            }
+            load.updates = !(left.is_empty() && updates.is_empty() && removals.is_empty());
+            if self.owes_answer || !resources.is_empty() || !removed.is_empty() {
+                batch = Some(Batch { resources, removed });
+            }
+        }
+        load.flight = self.flight.is_some() || batch.is_some();
+        Step { load, batch, deferred }
+    }
+
+    fn plan(&self, snapshot: &Snapshot, memory: &Memory) -> Plan {
+        let mut plan = Plan::default();
+        if self.subscription.wildcard {
+            for resource in snapshot.resources(&self.type_url) {
+                self.consider(resource, memory, &mut plan);
+            }
+        } else {
+            for name in &self.subscription.names {
+                if let Some(resource) = snapshot.get(&self.type_url, name) {
+                    self.consider(resource, memory, &mut plan);
+                }
+            }
+        }
+        let is_gone = |name: &Arc<str>| snapshot.get(&self.type_url, name).is_none();
+        plan.absent = self.unanswered.iter().filter(|name| is_gone(name)).cloned().collect();
+        let coming = self.flight.iter().flat_map(|flight| flight.outcome.keys());
+        let mut known: Vec<_> =
+            self.held.keys().chain(coming.filter(|name| !self.held.contains_key(*name))).collect();
+        known.sort();
+        plan.removals = known
+            .into_iter()
+            .filter(|name| {
+                is_gone(name)
+                    && self.subscription.includes(name)
+                    && !self.unanswered.contains(*name)
+                    && self.will_hold(name).is_some()
+            })
+            .cloned()
+            .collect();
+        plan
+    }
+
+    fn consider(&self, resource: &Resource, memory: &Memory, plan: &mut Plan) {
+        if memory.is_rejected(resource) {
+            return;
+        }
+        let name = resource.name();
+        let differs = self.will_hold(name) != Some(resource.version());
+        if self.unanswered.contains(name) || (differs && self.owes_answer) {
+            plan.answers.push(resource.clone());
+        } else if differs || self.rewarm.contains(name) {
+            plan.updates.push(resource.clone());
+        }
+    }
+
+    /// The version that the client will hold once it has accepted what is under way.
+    fn will_hold(&self, name: &Arc<str>) -> Option<&Arc<str>> {
+        match self.flight.as_ref().and_then(|flight| flight.outcome.get(name)) {
+            Some(outcome) => outcome.as_ref(),
+            None => self.held.get(name),
+        }
+    }
+
+    /// The number of names that this type makes the server remember.
+    pub(super) fn names(&self) -> usize {
+        self.subscription.names.len() + self.held.len() + self.unanswered.len()
+    }
+
+    pub(super) fn holds_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    pub(super) fn status(&self, snapshot: Option<&Snapshot>, memory: &Memory) -> TypeStatus {
+        TypeStatus {
+            type_url: self.type_url.clone(),
+            wildcard: self.subscription.wildcard,
+            names: self.subscription.names.len(),
+            held: self.held.len(),
+            sent: self.sent.clone(),
+            acked: self.acked.clone(),
+            unanswered: self.flight.is_some(),
+            waiting: self.waiting,
+            rejected: memory.standing(snapshot, &self.type_url, &self.subscription),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The state-of-the-world protocol: the machine of one SotW ADS stream.
+
+mod state;
+#[cfg(test)]
+mod tests;
+
+use self::state::{Batch, TypeState};
+use crate::{
+    blame::{blamed, cut},
+    error::SessionError,
+    event::{Event, Nack},
+    gate::{self, Load},
+    memory::Memory,
+    options::Options,
+    snapshot::Snapshot,
+    status::TypeStatus,
+    tier::Tier,
+};
+use envoy_types::pb::{
+    envoy::service::discovery::v3::{DiscoveryRequest, DiscoveryResponse},
+    google::rpc,
+};
+use std::sync::Arc;
+
+/// What a state-of-the-world session puts out.
+pub type Output = crate::event::Output<DiscoveryResponse>;
+
+/// One state-of-the-world ADS stream, without its transport.
+///
+/// Listeners and clusters are sent as full sets; what is missing from a set is gone. Other types
+/// are sent one by one as they change, and cannot be taken away. Within a full set a refused
+/// version is replaced by the last one that the client accepted.
+#[derive(Debug)]
+pub struct Session {
+    options: Arc<Options>,
+    /// In order of tier, then type URL.
+    types: Vec<TypeState>,
+    nonce: u64,
+    started: bool,
+    /// The client came with state, so removals wait for [`Session::on_grace_over`].
+    resumed: bool,
+    grace_over: bool,
+}
+
+// === impl Session ===
+
+impl Session {
+    /// The machine of a new stream.
+    pub fn new(options: Arc<Options>) -> Self {
+        Self { options, types: Vec::new(), nonce: 0, started: false, resumed: false, grace_over: false }
+    }
+
+    /// Takes a request.
+    ///
+    /// Without a snapshot the request is remembered and nothing is sent: a client must not be told
+    /// that everything is gone because the server does not know yet.
+    ///
+    /// # Errors
+    ///
+    /// When the request has no type or breaks a limit. The session must not be used any further.
+    pub fn on_request(
+        &mut self,
+        request: DiscoveryRequest,
+        snapshot: Option<&Snapshot>,
+        memory: &mut Memory,
+    ) -> Result<Vec<Output>, SessionError> {
+        let mut out = Vec::new();
+        let resumes = !request.version_info.is_empty();
+        if !self.started {
+            self.started = true;
+            if !resumes && memory.notice_restart(&request.type_url) {
+                out.push(Output::Event(Event::Restarted));
+            }
+        }
+        let (at, is_new) = self.find(&request.type_url)?;
+        let Some(state) = self.types.get_mut(at) else { return Ok(out) };
+        if is_new {
+            self.resumed |= resumes;
+            state.open(&request.resource_names, &request.version_info);
+        } else if state.is_stale(&request.response_nonce) {
+            // The client has yet to see our last response. Its answer to that one will carry all
+            // its names again, so nothing is lost.
+            return Ok(out);
+        } else {
+            Self::answer(state, request.error_detail, memory, &mut out);
+            state.set_names(&request.resource_names);
+        }
+        memory.set_holds(&state.type_url, state.has_accepted());
+        if self.types.iter().map(TypeState::names).sum::<usize>() > self.options.max_names {
+            return Err(SessionError::TooManyNames { limit: self.options.max_names });
+        }
+        if let Some(snapshot) = snapshot {
+            self.pump(snapshot, memory, &mut out);
+        }
+        Ok(out)
+    }
+
+    /// Takes a new snapshot, or a memory in which something was forgotten.
+    pub fn on_snapshot(&mut self, snapshot: &Snapshot, memory: &mut Memory) -> Vec<Output> {
+        for state in &mut self.types {
+            state.clean = false;
+        }
+        let mut out = Vec::new();
+        self.pump(snapshot, memory, &mut out);
+        out
+    }
+
+    /// Says that a client that came with state has had time to repeat all its subscriptions.
+    ///
+    /// Until then clusters that no longer exist are left with it: its first request is about
+    /// clusters, and the listeners that use them are not yet known to be outdated.
+    pub fn on_grace_over(&mut self, snapshot: Option<&Snapshot>, memory: &mut Memory) -> Vec<Output> {
+        self.grace_over = true;
+        snapshot.map(|snapshot| self.on_snapshot(snapshot, memory)).unwrap_or_default()
+    }
+
+    /// How each type stands, in the order in which types are sent.
+    pub fn status(&self, snapshot: Option<&Snapshot>, memory: &Memory) -> Vec<TypeStatus> {
+        self.types.iter().map(|state| state.status(snapshot, memory)).collect()
+    }
+
+    fn find(&mut self, type_url: &str) -> Result<(usize, bool), SessionError> {
+        if type_url.is_empty() {
+            return Err(SessionError::NoTypeUrl);
+        }
+        let key = (Tier::of(type_url), type_url);
+        match self.types.binary_search_by(|state| (state.tier, &*state.type_url).cmp(&key)) {
+            Ok(at) => Ok((at, false)),
+            Err(_) if self.types.len() >= self.options.max_types => {
+                Err(SessionError::TooManyTypes { limit: self.options.max_types })
+            }
+            Err(at) => {
+                let single = self.options.one_per_response.contains(type_url);
+                self.types.insert(at, TypeState::new(type_url.into(), single));
+                Ok((at, true))
+            }
+        }
+    }
+
+    fn answer(state: &mut TypeState, error: Option<rpc::Status>, memory: &mut Memory, out: &mut Vec<Output>) {
+        let Some(flight) = state.land() else { return };
+        let Some(error) = error else {
+            for resource in &flight.news {
+                memory.accept(resource);
+            }
+            out.push(Output::Event(Event::Acked(flight.delivery.clone())));
+            if let Some(accepted) = state.accept(flight) {
+                memory.set_accepted(&state.type_url, accepted);
+            }
+            return;
+        };
+        let message: Arc<str> = cut(&error.message, Nack::MESSAGE_LIMIT).into();
+        let guilty = blamed(&flight.news, &message);
+        for resource in &guilty {
+            memory.reject(resource, message.clone());
+        }
+        out.push(Output::Event(Event::Nacked(Nack {
+            type_url: state.type_url.clone(),
+            version: flight.delivery.version.clone(),
+            resources: guilty.iter().map(|resource| resource.versioned()).collect(),
+            code: error.code,
+            message,
+        })));
+        state.refuse(&flight);
+    }
+
+    /// Sends all that may be sent now.
+    fn pump(&mut self, snapshot: &Snapshot, memory: &Memory, out: &mut Vec<Output>) {
+        let mut loads: Vec<Load> = Vec::with_capacity(self.types.len());
+        let mut removals = Vec::new();
+        for at in 0..self.types.len() {
+            let Some(state) = self.types.get_mut(at) else { continue };
+            let permit = gate::permit(state.tier, &loads);
+            let step = state.step(snapshot, memory, permit);
+            loads.push(step.load);
+            removals.extend(step.deferred.map(|batch| (at, batch)));
+            if let Some(batch) = step.batch {
+                self.send(at, batch, out);
+            }
+        }
+        if !self.resumed || self.grace_over {
+            removals.sort_by_key(|(at, _)| loads.get(*at).map(|load| load.tier.removal_turn()));
+            for (at, batch) in removals {
+                let Some(load) = loads.get(at).copied() else { continue };
+                if load.flight || load.updates || !gate::may_remove(load.tier, &loads) {
+                    continue;
+                }
+                self.send(at, batch, out);
+                if let Some(load) = loads.get_mut(at) {
+                    *load = Load { flight: true, removals: false, ..*load };
+                }
+            }
+        }
+        for (state, load) in self.types.iter_mut().zip(&loads) {
+            state.clean = load.is_idle() && !state.must_rewarm();
+            state.waiting = load.updates || load.removals;
+        }
+    }
+
+    fn send(&mut self, at: usize, batch: Batch, out: &mut Vec<Output>) {
+        self.nonce += 1;
+        let nonce = self.nonce.to_string();
+        for resource in &batch.news {
+            for (type_url, name) in resource.rewarms() {
+                if let Some(state) = self.types.iter_mut().find(|state| state.type_url == *type_url) {
+                    state.rewarm(name);
+                }
+            }
+        }
+        let Some(state) = self.types.get_mut(at) else { return };
+        let response = DiscoveryResponse {
+            version_info: batch.version.to_string(),
+            type_url: state.type_url.to_string(),
+            nonce: nonce.clone(),
+            resources: batch.resources.values().map(|resource| resource.to_any()).collect(),
+            control_plane: self.options.identity(),
+            ..DiscoveryResponse::default()
+        };
+        let delivery = state.launch(nonce, batch);
+        out.push(Output::Send(response));
+        out.push(Output::Event(Event::Sent(delivery)));
+    }
+}
