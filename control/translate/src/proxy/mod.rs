@@ -59,7 +59,8 @@ pub struct Route {
     pub name: String,
     /// The path starts with this.
     pub prefix: String,
-    /// The cluster. It may be missing: the proxy answers 503 then, after authentication.
+    /// The cluster. Without an upstream it is [`names::no_cluster`], which does not exist: the proxy
+    /// answers 503 then, after authentication.
     pub cluster: String,
     /// Rewrites the host header to the host name of the chosen endpoint.
     pub auto_host_rewrite: bool,

@@ -32,6 +32,14 @@ pub fn cluster(upstream: &ObjectRef) -> String {
     format!("{}_{}", upstream.name, upstream.namespace)
 }
 
+/// Where routes go whose upstream does not exist: `no-upstream:<name>_<namespace>`. No cluster has such
+/// a name, not even one of the bootstrap: a reference to an upstream that is not there must not reach
+/// the control server because the names happen to agree.
+#[must_use]
+pub fn no_cluster(upstream: &ObjectRef) -> String {
+    format!("no-upstream:{}", cluster(upstream))
+}
+
 /// The virtual host of a virtual service: `<namespace>.<name>`. Namespaces hold no dot, so no two
 /// collide.
 #[must_use]

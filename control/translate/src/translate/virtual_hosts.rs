@@ -14,12 +14,16 @@ pub(super) fn build(virtual_service: &VirtualService, known: &Known<'_>) -> Virt
     let mut routes = Vec::new();
     for (index, spec) in virtual_service.routes.iter().enumerate() {
         let auth = auth(virtual_service, spec, known);
+        let cluster = match known.upstreams.problem(&spec.upstream) {
+            None => names::cluster(&spec.upstream),
+            Some(_) => names::no_cluster(&spec.upstream),
+        };
         for (matcher_index, matcher) in spec.matchers.iter().enumerate() {
             let route_name = names::route(auth.auth_id(), &name, index, spec.name.as_deref(), matcher_index);
             routes.push(Route {
                 name: route_name,
                 prefix: matcher.prefix.clone(),
-                cluster: names::cluster(&spec.upstream),
+                cluster: cluster.clone(),
                 auto_host_rewrite: spec.auto_host_rewrite,
                 auth: auth.clone(),
             });

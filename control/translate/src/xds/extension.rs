@@ -7,8 +7,11 @@ use envoy_types::pb::envoy::config::core::v3::{
 };
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::wasm::v3::plugin_config::Vm;
-use envoy_types::pb::envoy::extensions::wasm::v3::{FailurePolicy, PluginConfig, ReloadConfig, VmConfig};
+use envoy_types::pb::envoy::extensions::wasm::v3::{
+    CapabilityRestrictionConfig, FailurePolicy, PluginConfig, ReloadConfig, SanitizationConfig, VmConfig,
+};
 use envoy_types::pb::google::protobuf::{Duration, StringValue};
+use keyward_filter_core::capability::CAPABILITIES;
 use keyward_filter_core::config::FilterConfig;
 use sha2::{Digest, Sha256};
 
@@ -50,6 +53,7 @@ pub(super) fn extension(config: &FilterConfig, code: &FilterCode) -> TypedExtens
         vm_id: code.vm_id.clone(),
         runtime: RUNTIME.to_owned(),
         code: Some(AsyncDataSource { specifier: Some(AsyncSpecifier::Local(source)) }),
+        capability_restriction_config: Some(capabilities()),
         ..VmConfig::default()
     };
     let backoff = BackoffStrategy { base_interval: Some(RELOAD_AFTER), ..BackoffStrategy::default() };
@@ -66,6 +70,11 @@ pub(super) fn extension(config: &FilterConfig, code: &FilterCode) -> TypedExtens
         name: FILTER_NAME.to_owned(),
         typed_config: Some(encode::any(&Wasm { config: Some(plugin) })),
     }
+}
+
+fn capabilities() -> CapabilityRestrictionConfig {
+    let allowed = CAPABILITIES.iter().map(|name| ((*name).to_owned(), SanitizationConfig {}));
+    CapabilityRestrictionConfig { allowed_capabilities: allowed.collect() }
 }
 
 fn json(config: &FilterConfig) -> String {

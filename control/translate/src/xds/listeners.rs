@@ -67,6 +67,9 @@ pub(super) fn manager(
         normalize_path: common::yes(),
         merge_slashes: true,
         path_with_escaped_slashes_action: PathWithEscapedSlashesAction::UnescapeAndRedirect.into(),
+        // `example.com.` is the same host as `example.com`, and must not fall through to a catch-all
+        // virtual host with other rules.
+        strip_trailing_host_dot: true,
         // The proxy is the edge: x-forwarded-for is appended to, x-envoy-* of clients are dropped.
         use_remote_address: common::yes(),
         // The response of the upstream goes out as it came.

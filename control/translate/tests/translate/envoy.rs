@@ -1,0 +1,162 @@
+//! A real Envoy checks what is generated. It refuses unknown fields and values out of range, which
+//! no type here would notice.
+
+use std::path::Path;
+use std::process::Command;
+
+use envoy_types::pb::envoy::config::bootstrap::v3::Bootstrap;
+use envoy_types::pb::envoy::config::bootstrap::v3::bootstrap::{DynamicResources, StaticResources};
+use envoy_types::pb::envoy::config::core::v3::grpc_service::{EnvoyGrpc, TargetSpecifier};
+use envoy_types::pb::envoy::config::core::v3::{ApiConfigSource, ApiVersion, GrpcService, Node, api_config_source};
+use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType;
+use envoy_types::pb::envoy::config::listener::v3::Listener;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_connection_manager::RouteSpecifier;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_filter;
+use envoy_types::pb::google::protobuf::Any;
+use keyward_resource::kinds::ExtAuth;
+use keyward_translate::xds::FILTER_NAME;
+use keyward_translate::{Input, Settings, XdsResources, misconfigured_node, translate, xds};
+use prost::{Message, Name};
+
+use crate::decoded::{Decoded, decode, manager, unpack};
+use crate::support::{
+    Put, auth_config, by_name, filter, gateway, resources, root, route, settings, upstream, virtual_service,
+};
+
+/// One of everything.
+fn everything() -> Input {
+    let mut input = Input::default();
+    gateway("v4", ([0, 0, 0, 0], 18_080).into()).put(&mut input);
+    gateway("v6", "[::]:18081".parse().expect("an address")).put(&mut input);
+    upstream("addresses", &[("127.0.0.1", 80), ("::1", 8080)]).put(&mut input);
+    upstream("names", &[("localhost", 80), ("127.0.0.1", 81)]).put(&mut input);
+    auth_config("keys").put(&mut input);
+    let mut rewritten = route("/rewritten", "names", None);
+    rewritten.auto_host_rewrite = true;
+    rewritten.name = Some("with | and / in it".to_owned());
+    let routes = vec![
+        route("/open", "addresses", Some(ExtAuth::Disable)),
+        route("/denied", "addresses", by_name("missing")),
+        route("/nowhere", "missing", by_name("keys")),
+        rewritten,
+        route("/", "addresses", by_name("keys")),
+    ];
+    virtual_service("main", &["*.example.com", "example.*"], routes.clone()).put(&mut input);
+    virtual_service("rest", &["*"], routes).put(&mut input);
+    input
+}
+
+#[test]
+fn envoy_takes_everything_that_is_generated() {
+    for (_, resources) in resources(&everything()) {
+        let decoded = decode(&resources);
+        assert_eq!((decoded.listeners.len(), decoded.routes.len(), decoded.clusters.len()), (2, 2, 2));
+        validate(&decoded, &settings());
+    }
+}
+
+#[test]
+fn envoy_takes_an_identity_header_with_many_separators() {
+    let settings = Settings { identity_header: "x-the-user_id-of-this-request".to_owned(), ..settings() };
+    let output = translate(&everything(), &settings, &keyward_translate::LastGood::default());
+    for proxy in output.proxies.values() {
+        validate(&decode(&xds(proxy, &filter(), &settings)), &settings);
+    }
+}
+
+#[test]
+fn envoy_takes_the_answer_to_unknown_nodes() {
+    for role in [None, Some("keyward-system~nobody"), Some("quote \" and \u{1f600}")] {
+        validate(&decode(&misconfigured_node(role, &settings())), &settings());
+    }
+}
+
+#[test]
+fn envoy_takes_an_empty_proxy() {
+    let resources: Vec<XdsResources> = resources(&Input::default()).into_values().collect();
+    assert_eq!(resources.len(), 1);
+    validate(&decode(&resources[0]), &settings());
+}
+
+/// Runs Envoy's own validation over a static bootstrap that holds everything. Discovery is replaced
+/// by what would be discovered, since validation contacts no server.
+fn validate(decoded: &Decoded, settings: &Settings) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("bootstrap.pb");
+    std::fs::write(&path, bootstrap(decoded, settings).encode_to_vec()).expect("a bootstrap");
+    let (ok, said) = run_validation(&path);
+    assert!(ok, "envoy refuses the configuration:\n{said}");
+}
+
+fn run_validation(bootstrap: &Path) -> (bool, String) {
+    let envoy = root().join(".tools/bin/envoy");
+    assert!(envoy.exists(), "{} is missing: run ./x once, which fetches it", envoy.display());
+    let output = Command::new(envoy)
+        .args(["--mode", "validate", "--log-level", "warning", "--concurrency", "1", "-c"])
+        .arg(bootstrap)
+        .output()
+        .expect("envoy runs");
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn bootstrap(decoded: &Decoded, settings: &Settings) -> Bootstrap {
+    let mut control = decode(&control_cluster(settings)).clusters;
+    control.extend(decoded.clusters.iter().cloned());
+    let grpc = GrpcService {
+        target_specifier: Some(TargetSpecifier::EnvoyGrpc(EnvoyGrpc {
+            cluster_name: settings.control_cluster.clone(),
+            ..EnvoyGrpc::default()
+        })),
+        ..GrpcService::default()
+    };
+    let ads = ApiConfigSource {
+        api_type: api_config_source::ApiType::DeltaGrpc.into(),
+        transport_api_version: ApiVersion::V3.into(),
+        grpc_services: vec![grpc],
+        ..ApiConfigSource::default()
+    };
+    Bootstrap {
+        node: Some(Node { id: "test".to_owned(), cluster: "test".to_owned(), ..Node::default() }),
+        dynamic_resources: Some(DynamicResources { ads_config: Some(ads), ..DynamicResources::default() }),
+        static_resources: Some(StaticResources {
+            listeners: decoded.listeners.iter().map(|listener| with_discovered(listener, decoded)).collect(),
+            clusters: control,
+            ..StaticResources::default()
+        }),
+        ..Bootstrap::default()
+    }
+}
+
+/// A cluster named as the control server's, made by the code under test.
+fn control_cluster(settings: &Settings) -> XdsResources {
+    let mut input = Input::default();
+    upstream("control", &[("localhost", 9977)]).put(&mut input);
+    let output = translate(&input, settings, &keyward_translate::LastGood::default());
+    let mut proxy = output.proxies.into_values().next().expect("the default proxy");
+    proxy.clusters.values_mut().for_each(|cluster| cluster.name.clone_from(&settings.control_cluster));
+    xds(&proxy, &filter(), settings)
+}
+
+fn with_discovered(listener: &Listener, decoded: &Decoded) -> Listener {
+    let mut manager = manager(listener);
+    let Some(RouteSpecifier::Rds(rds)) = &manager.route_specifier else { panic!("no route discovery") };
+    let routes = decoded.routes.iter().find(|routes| routes.name == rds.route_config_name);
+    manager.route_specifier = Some(RouteSpecifier::RouteConfig(routes.expect("its routes").clone()));
+    for filter in manager.http_filters.iter_mut().filter(|filter| filter.name == FILTER_NAME) {
+        let Some(http_filter::ConfigType::ConfigDiscovery(source)) = &filter.config_type else {
+            panic!("no discovery of the filter")
+        };
+        let extension = decoded.extensions.iter().find(|extension| extension.name == FILTER_NAME);
+        let config = extension.and_then(|extension| extension.typed_config.clone()).expect("the filter");
+        assert!(source.type_urls.contains(&config.type_url));
+        filter.config_type = Some(http_filter::ConfigType::TypedConfig(config));
+    }
+    let mut listener = listener.clone();
+    let packed = Any { type_url: HCM::type_url(), value: manager.encode_to_vec() };
+    let _: HCM = unpack(&packed);
+    listener.filter_chains[0].filters[0].config_type = Some(ConfigType::TypedConfig(packed));
+    listener
+}
+
+type HCM =
+    envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpConnectionManager;

@@ -1,0 +1,8 @@
+//! Translation as seen from outside: goldens, properties, and what a real Envoy says to it.
+
+mod decoded;
+mod envoy;
+mod golden;
+mod properties;
+mod support;
+mod view;

@@ -1,0 +1,334 @@
+//! What holds for every configuration, over generated ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use keyward_filter_core::config::auth_id_of_route;
+use keyward_resource::kinds::{AuthConfig, ExtAuth, Gateway, Route, Upstream, VirtualService};
+use keyward_resource::{ObjectKey, ObjectRef, State};
+use keyward_translate::proxy::{Auth, Proxy, Route as ProxyRoute};
+use keyward_translate::xds::{FILTER_NAME, GUARD_NAME};
+use keyward_translate::{Input, LastGood, Output, translate, xds};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+use crate::decoded::{decode, manager};
+use crate::support::{Put, auth_config, filter, gateway, meta, route, settings, upstream, virtual_service};
+
+const DOMAINS: &[&str] = &["*", "a.example.com", "b.example.com", "*.example.com", "example.*"];
+const NAMES: &[&str] = &["one", "two", "three"];
+const PROXIES: &[&str] = &["gateway-proxy", "internal"];
+
+fn name() -> impl Strategy<Value = String> {
+    select(NAMES).prop_map(str::to_owned)
+}
+
+fn created() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), (1..4u8).prop_map(|day| format!("2026-01-0{day}T00:00:00Z"))]
+}
+
+fn extauth() -> impl Strategy<Value = Option<ExtAuth>> {
+    prop_oneof![
+        2 => Just(None),
+        1 => Just(Some(ExtAuth::Disable)),
+        4 => name().prop_map(|name| Some(ExtAuth::ConfigRef(ObjectRef::new("default", name)))),
+    ]
+}
+
+fn routes() -> impl Strategy<Value = Vec<Route>> {
+    let route_name = prop_oneof![Just(None), "[a-z|/ .é-]{0,6}".prop_map(Some)];
+    let one = (select(&["/", "/a", "/b"][..]), name(), extauth(), route_name)
+        .prop_map(|(prefix, upstream, extauth, name)| Route { name, ..route(prefix, &upstream, extauth) });
+    prop::collection::vec(one, 0..4)
+}
+
+fn virtual_services() -> impl Strategy<Value = VirtualService> {
+    let domains = subsequence(DOMAINS, 1..=2);
+    (name(), created(), domains, routes(), extauth()).prop_map(|(name, created, domains, routes, extauth)| {
+        VirtualService {
+            meta: meta("default", &name, &created),
+            extauth,
+            ..virtual_service(&name, &domains, routes)
+        }
+    })
+}
+
+fn gateways() -> impl Strategy<Value = Gateway> {
+    let proxies = subsequence(PROXIES, 1..=2);
+    let only = prop_oneof![Just(Vec::new()), prop::collection::vec(name(), 1..3)];
+    (name(), created(), 8080..8082_u16, proxies, only).prop_map(|(name, created, port, proxies, only)| {
+        Gateway {
+            meta: meta("default", &name, &created),
+            proxy_names: proxies.into_iter().map(str::to_owned).collect(),
+            virtual_services: only.into_iter().map(|name| ObjectRef::new("default", name)).collect(),
+            ..gateway(&name, ([127, 0, 0, 1], port).into())
+        }
+    })
+}
+
+fn upstreams() -> impl Strategy<Value = Upstream> {
+    let hosts = prop_oneof![Just(vec![("127.0.0.1", 80)]), Just(vec![("localhost", 80), ("::1", 81)])];
+    (name(), hosts).prop_map(|(name, hosts)| upstream(&name, &hosts))
+}
+
+fn auth_configs() -> impl Strategy<Value = AuthConfig> {
+    (name(), prop::bool::weighted(0.7)).prop_map(|(name, selects)| {
+        let mut config = auth_config(&name);
+        if !selects {
+            config.api_key_auth.label_selector.clear();
+        }
+        config
+    })
+}
+
+prop_compose! {
+    fn inputs()(
+        gateways in prop::collection::vec(gateways(), 0..4),
+        virtual_services in prop::collection::vec(virtual_services(), 0..4),
+        upstreams in prop::collection::vec(upstreams(), 0..4),
+        auth_configs in prop::collection::vec(auth_configs(), 0..4),
+    ) -> Input {
+        let mut input = Input::default();
+        gateways.into_iter().for_each(|object| object.put(&mut input));
+        virtual_services.into_iter().for_each(|object| object.put(&mut input));
+        upstreams.into_iter().for_each(|object| object.put(&mut input));
+        auth_configs.into_iter().for_each(|object| object.put(&mut input));
+        input
+    }
+}
+
+fn fresh(input: &Input) -> Output {
+    translate(input, &settings(), &LastGood::default())
+}
+
+fn key(kind: &'static str, reference: &ObjectRef) -> ObjectKey {
+    ObjectKey::new(kind, &reference.namespace, &reference.name)
+}
+
+/// All routes by where they are: proxy, listener, virtual service, position.
+fn served(output: &Output) -> BTreeMap<(String, String, ObjectRef, usize), ProxyRoute> {
+    let mut all = BTreeMap::new();
+    for (role, proxy) in &output.proxies {
+        for listener in &proxy.listeners {
+            for host in &listener.virtual_hosts {
+                for (index, route) in host.routes.iter().enumerate() {
+                    let place = (role.clone(), listener.name.clone(), host.virtual_service.clone(), index);
+                    all.insert(place, route.clone());
+                }
+            }
+        }
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Section 5 of the design stands and falls with this: a key that names no filter, or a secured
+    /// route without the guard, would be let through by Envoy without a word.
+    #[test]
+    fn filter_and_guard_run_on_exactly_the_secured_routes(input in inputs()) {
+        for proxy in fresh(&input).proxies.values() {
+            let resources = xds(proxy, &filter(), &settings());
+            let decoded = decode(&resources);
+            for listener in &decoded.listeners {
+                let filters: Vec<_> = manager(listener).http_filters;
+                let names: Vec<&str> = filters.iter().map(|filter| filter.name.as_str()).collect();
+                prop_assert_eq!(&names[..2], &[FILTER_NAME, GUARD_NAME]);
+                prop_assert!(filters[..2].iter().all(|filter| filter.disabled));
+                prop_assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+            }
+            prop_assert_eq!(decoded.extensions.len(), 1);
+            prop_assert_eq!(&decoded.extensions[0].name, FILTER_NAME);
+            let made = decoded.routes.iter().flat_map(|routes| &routes.virtual_hosts).flat_map(|host| &host.routes);
+            let made: Vec<_> = made.collect();
+            let meant: Vec<_> = proxy.routes().collect();
+            prop_assert_eq!(made.len(), meant.len());
+            for (made, meant) in made.iter().zip(meant) {
+                prop_assert_eq!(&made.name, &meant.name);
+                prop_assert_eq!(auth_id_of_route(made.name.as_bytes()), meant.auth.auth_id());
+                let on: BTreeSet<&str> = made.typed_per_filter_config.keys().map(String::as_str).collect();
+                let expected: &[&str] = if meant.auth == Auth::Open { &[] } else { &[FILTER_NAME, GUARD_NAME] };
+                prop_assert_eq!(on, expected.iter().copied().collect::<BTreeSet<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn the_filter_knows_the_policies_of_secured_routes_and_no_others(input in inputs()) {
+        for proxy in fresh(&input).proxies.values() {
+            let mut secured = BTreeSet::new();
+            for route in proxy.routes() {
+                match &route.auth {
+                    Auth::Open => {}
+                    Auth::Secured { auth_id } => { secured.insert(auth_id.clone()); }
+                    Auth::Denied { auth_id, .. } => prop_assert!(!proxy.policies.contains_key(auth_id)),
+                }
+            }
+            prop_assert_eq!(proxy.policies.keys().cloned().collect::<BTreeSet<_>>(), secured.clone());
+            prop_assert_eq!(&proxy.tables, &secured);
+        }
+    }
+
+    #[test]
+    fn same_input_same_bytes(input in inputs()) {
+        let (first, second) = (fresh(&input), fresh(&input.clone()));
+        prop_assert_eq!(&first, &second);
+        for (role, proxy) in &first.proxies {
+            let made = xds(proxy, &filter(), &settings());
+            // Hash maps are seeded anew each time: only ordered bytes come out the same again.
+            for _ in 0..3 {
+                prop_assert_eq!(&made, &xds(&second.proxies[role], &filter(), &settings()));
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_sorted_and_have_an_origin(input in inputs()) {
+        for proxy in fresh(&input).proxies.values() {
+            let resources = xds(proxy, &filter(), &settings());
+            let lists = [
+                &resources.clusters, &resources.endpoints, &resources.listeners, &resources.routes,
+                &resources.extensions,
+            ];
+            for list in lists {
+                prop_assert!(list.windows(2).all(|pair| pair[0].name < pair[1].name));
+            }
+            for resource in resources.iter() {
+                let origin = (resource.type_url, resource.name.clone());
+                prop_assert!(resources.origin.contains_key(&origin), "{:?}", origin);
+            }
+            prop_assert_eq!(resources.origin.len(), resources.iter().count());
+            for routes in decode(&resources).routes {
+                let domains: Vec<_> = routes.virtual_hosts.iter().flat_map(|host| &host.domains).collect();
+                prop_assert_eq!(domains.iter().collect::<BTreeSet<_>>().len(), domains.len());
+                let hosts: BTreeSet<_> = routes.virtual_hosts.iter().map(|host| &host.name).collect();
+                prop_assert_eq!(hosts.len(), routes.virtual_hosts.len());
+            }
+        }
+    }
+
+    #[test]
+    fn every_object_is_reported_and_served_unless_rejected(input in inputs()) {
+        let output = fresh(&input);
+        let objects = input.gateways.keys().map(|key| ("Gateway", key))
+            .chain(input.virtual_services.keys().map(|key| ("VirtualService", key)))
+            .chain(input.upstreams.keys().map(|key| ("Upstream", key)))
+            .chain(input.auth_configs.keys().map(|key| ("AuthConfig", key)));
+        let objects: BTreeSet<_> = objects.map(|(kind, reference)| key(kind, reference)).collect();
+        prop_assert_eq!(output.reports.iter().map(|(key, _)| key.clone()).collect::<BTreeSet<_>>(), objects);
+        for (_, report) in output.reports.iter() {
+            prop_assert_eq!(report.state == State::Accepted, report.reasons.is_empty());
+        }
+        let hosts: BTreeSet<_> = output.proxies.values().flat_map(|proxy| &proxy.listeners)
+            .flat_map(|listener| &listener.virtual_hosts).map(|host| host.virtual_service.clone()).collect();
+        for reference in input.virtual_services.keys() {
+            let report = output.reports.get(&key("VirtualService", reference)).expect("a report");
+            let unserved = report.reasons.iter().any(|reason| reason == "no Gateway serves it");
+            prop_assert_eq!(hosts.contains(reference), report.state != State::Rejected && !unserved);
+        }
+        let gateways: BTreeSet<_> = output.proxies.values().flat_map(|proxy| &proxy.listeners)
+            .filter_map(|listener| listener.gateway.clone()).collect();
+        for reference in input.gateways.keys() {
+            let report = output.reports.get(&key("Gateway", reference)).expect("a report");
+            prop_assert_eq!(gateways.contains(reference), report.state != State::Rejected);
+        }
+    }
+
+    #[test]
+    fn one_broken_virtual_service_leaves_every_other_one_served(
+        input in inputs(), domains in subsequence(DOMAINS, 1..=3), routes in routes(),
+    ) {
+        let before = served(&fresh(&input));
+        let mut newcomer = virtual_service("newcomer", &domains, routes);
+        // The youngest that there is, so every conflict is its own fault.
+        newcomer.meta.creation_timestamp = String::new();
+        newcomer.meta.namespace = "zzz".to_owned();
+        let reference = newcomer.meta.object_ref();
+        let mut changed = input;
+        newcomer.put(&mut changed);
+        let mut after = served(&fresh(&changed));
+        after.retain(|(_, _, virtual_service, _), _| *virtual_service != reference);
+        prop_assert_eq!(before, after);
+    }
+
+    #[test]
+    fn one_broken_upstream_or_auth_config_changes_its_own_routes_only(input in inputs(), broken in name()) {
+        let reference = ObjectRef::new("default", broken);
+        let before = served(&fresh(&input));
+        let mut changed = input;
+        changed.upstreams.remove(&reference);
+        if let Some(config) = changed.auth_configs.get_mut(&reference) {
+            Arc::make_mut(config).api_key_auth.label_selector.clear();
+        }
+        let after = served(&fresh(&changed));
+        prop_assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
+        let cluster = format!("{}_{}", reference.name, reference.namespace);
+        for (place, route) in &before {
+            if route.cluster != cluster {
+                prop_assert_eq!(&route.cluster, &after[place].cluster);
+            }
+            match route.auth.auth_id() {
+                Some(auth_id) if auth_id == reference.to_string() => {
+                    let denied = matches!(after[place].auth, Auth::Denied { .. });
+                    prop_assert!(denied, "a broken AuthConfig must deny");
+                }
+                _ => prop_assert_eq!(&route.auth, &after[place].auth),
+            }
+        }
+    }
+
+    /// Whatever follows whatever: nothing that is not rejected suffers from what is remembered.
+    #[test]
+    fn last_good_versions_take_nothing_from_current_ones(states in prop::collection::vec(inputs(), 2..5)) {
+        let mut last_good = LastGood::default();
+        for input in &states {
+            let with = translate(input, &settings(), &last_good);
+            let without = fresh(input);
+            let (with_served, without_served) = (served(&with), served(&without));
+            for (place, route) in &without_served {
+                prop_assert_eq!(with_served.get(place), Some(route));
+            }
+            for (_, _, virtual_service, _) in with_served.keys().filter(|place| !without_served.contains_key(*place)) {
+                let report = with.reports.get(&key("VirtualService", virtual_service)).expect("a report");
+                prop_assert_eq!(report.state, State::Rejected);
+                prop_assert!(report.reasons.iter().any(|reason| reason.starts_with("the last good version")));
+            }
+            for proxy in with.proxies.values() {
+                assert_domains_are_unique(proxy);
+            }
+            last_good = with.last_good;
+        }
+    }
+}
+
+fn assert_domains_are_unique(proxy: &Proxy) {
+    for listener in &proxy.listeners {
+        let mut seen = BTreeSet::new();
+        let domains = listener.virtual_hosts.iter().flat_map(|host| &host.domains);
+        assert!(domains.into_iter().all(|domain| seen.insert(domain)), "{listener:?}");
+    }
+}
+
+#[test]
+fn the_version_of_the_filter_configuration_names_its_content() {
+    let mut input = Input::default();
+    auth_config("one").put(&mut input);
+    upstream("one", &[("127.0.0.1", 80)]).put(&mut input);
+    let secured = crate::support::by_name("one");
+    virtual_service("one", &["*"], vec![route("/", "one", secured)]).put(&mut input);
+    let version = |input: &Input| {
+        let output = fresh(input);
+        let proxy = output.proxies.values().next().expect("the default proxy");
+        keyward_translate::filter_config(proxy, &settings()).version
+    };
+    let first = version(&input);
+    assert_eq!(first, version(&input));
+    assert!(first > 0 && first < 1 << 53, "{first}");
+    // A new upstream changes nothing that the filter is told; another key header does.
+    upstream("two", &[("127.0.0.1", 81)]).put(&mut input);
+    assert_eq!(first, version(&input));
+    let config = input.auth_configs.values_mut().next().expect("the auth config");
+    Arc::make_mut(config).api_key_auth.header_name = "x-other".to_owned();
+    assert_ne!(first, version(&input));
+}

@@ -1,0 +1,143 @@
+//! Settings, objects and a filter module for tests.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use keyward_resource::kinds::{
+    ApiKeyAuth, AuthConfig, ExtAuth, Gateway, HostAddr, Matcher, Route, StaticHost, Upstream, VirtualService,
+};
+use keyward_resource::{Meta, ObjectRef};
+use keyward_translate::{FilterCode, Input, LastGood, Settings, XdsResources, translate, xds};
+
+pub(crate) fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+pub(crate) fn settings() -> Settings {
+    Settings {
+        system_namespace: "keyward-system".to_owned(),
+        identity_header: "x-user-id".to_owned(),
+        wait_for_keys_ms: 5_000,
+        default_gateway: SocketAddr::from(([127, 0, 0, 1], 8080)),
+        control_cluster: "keyward_control".to_owned(),
+    }
+}
+
+pub(crate) fn filter() -> FilterCode {
+    FilterCode { wasm: minimal_module().into(), vm_id: "test-vm".to_owned() }
+}
+
+/// Translates from nothing.
+pub(crate) fn resources(input: &Input) -> BTreeMap<String, XdsResources> {
+    let output = translate(input, &settings(), &LastGood::default());
+    output.proxies.iter().map(|(role, proxy)| (role.clone(), xds(proxy, &filter(), &settings()))).collect()
+}
+
+/// The smallest module that Envoy takes for a filter: the ABI's marker, a memory and an allocator.
+pub(crate) fn minimal_module() -> Vec<u8> {
+    let mut exports = vec![4];
+    let mut export = |name: &str, kind: u8, index: u8| {
+        exports.push(u8::try_from(name.len()).expect("short names"));
+        exports.extend_from_slice(name.as_bytes());
+        exports.extend_from_slice(&[kind, index]);
+    };
+    export("memory", 2, 0);
+    export("proxy_abi_version_0_2_1", 0, 0);
+    export("_initialize", 0, 1);
+    export("proxy_on_memory_allocate", 0, 2);
+
+    let mut module = b"\0asm\x01\0\0\0".to_vec();
+    let mut section = |id: u8, content: &[u8]| {
+        module.push(id);
+        module.push(u8::try_from(content.len()).expect("short sections"));
+        module.extend_from_slice(content);
+    };
+    section(1, &[2, 0x60, 0, 0, 0x60, 1, 0x7f, 1, 0x7f]);
+    section(3, &[3, 0, 0, 1]);
+    section(5, &[1, 0, 1]);
+    section(7, &exports);
+    section(10, &[3, 2, 0, 0x0b, 2, 0, 0x0b, 4, 0, 0x41, 0, 0x0b]);
+    module
+}
+
+pub(crate) fn meta(namespace: &str, name: &str, created: &str) -> Meta {
+    Meta {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        labels: BTreeMap::new(),
+        resource_version: 1,
+        generation: 1,
+        creation_timestamp: created.to_owned(),
+    }
+}
+
+pub(crate) fn upstream(name: &str, hosts: &[(&str, u16)]) -> Upstream {
+    let host = |(addr, port): &(&str, u16)| StaticHost {
+        addr: addr.parse().map_or_else(|_| HostAddr::Dns((*addr).to_owned()), HostAddr::Ip),
+        port: *port,
+    };
+    Upstream { meta: meta("default", name, ""), hosts: hosts.iter().map(host).collect() }
+}
+
+pub(crate) fn auth_config(name: &str) -> AuthConfig {
+    let api_key_auth = ApiKeyAuth {
+        header_name: "api-key".to_owned(),
+        label_selector: BTreeMap::from([("team".to_owned(), name.to_owned())]),
+        secret_refs: Vec::new(),
+        forward_key: false,
+    };
+    AuthConfig { meta: meta("default", name, ""), api_key_auth }
+}
+
+pub(crate) fn route(prefix: &str, upstream: &str, extauth: Option<ExtAuth>) -> Route {
+    Route {
+        name: None,
+        matchers: vec![Matcher { prefix: prefix.to_owned() }],
+        upstream: ObjectRef::new("default", upstream),
+        auto_host_rewrite: false,
+        extauth,
+    }
+}
+
+pub(crate) fn virtual_service(name: &str, domains: &[&str], routes: Vec<Route>) -> VirtualService {
+    VirtualService {
+        meta: meta("default", name, ""),
+        domains: domains.iter().map(|domain| (*domain).to_owned()).collect(),
+        routes,
+        extauth: None,
+        warnings: Vec::new(),
+    }
+}
+
+pub(crate) fn gateway(name: &str, address: SocketAddr) -> Gateway {
+    Gateway {
+        meta: meta("default", name, ""),
+        bind_address: address.ip(),
+        bind_port: address.port(),
+        proxy_names: vec!["gateway-proxy".to_owned()],
+        virtual_services: Vec::new(),
+    }
+}
+
+pub(crate) fn by_name(name: &str) -> Option<ExtAuth> {
+    Some(ExtAuth::ConfigRef(ObjectRef::new("default", name)))
+}
+
+/// Puts an object where it belongs.
+pub(crate) trait Put {
+    fn put(self, input: &mut Input);
+}
+
+macro_rules! into_input {
+    ($($kind:ident => $field:ident),*) => {$(
+        impl Put for $kind {
+            fn put(self, input: &mut Input) {
+                input.$field.insert(self.meta.object_ref(), Arc::new(self));
+            }
+        }
+    )*};
+}
+
+into_input!(Gateway => gateways, VirtualService => virtual_services, Upstream => upstreams, AuthConfig => auth_configs);
