@@ -67,18 +67,30 @@ fn parse_yaml(text: &str) -> Result<Value, FieldError> {
         Strict { depth: 0 }.deserialize(deserializer)
     });
     value.map_err(|error| {
-        if let serde_saphyr::Error::MultipleDocuments { location, .. } = error.without_snippet() {
-            return malformed(
-                Format::Yaml,
-                format_args!(
-                    "a second document begins at line {} column {}; send one object in a request",
-                    location.line(),
-                    location.column()
-                ),
-            );
-        }
-        malformed(Format::Yaml, format_args!("{}", error.without_snippet()))
+        let place = error.location().map_or_else(String::new, |location| {
+            format!(" at line {} column {}", location.line(), location.column())
+        });
+        malformed(Format::Yaml, format_args!("{}{place}", yaml_mistake(error.without_snippet())))
     })
+}
+
+/// What is wrong, in words that repeat nothing of the text. The parser's own messages repeat tags,
+/// numbers and keys, and in a Secret that somebody forgot to quote any of them may be the API key.
+fn yaml_mistake(error: &serde_saphyr::Error) -> String {
+    use serde_saphyr::Error;
+    use serde_saphyr::MessageFormatter as _;
+    let words = match error {
+        Error::MultipleDocuments { .. } => "a second document begins; send one object in a request,",
+        Error::DuplicateMappingKey { .. } => "a key stands twice in one object",
+        Error::UnsupportedTag { .. } => "an unknown tag; a string that begins with '!' needs quotes,",
+        Error::UnknownAnchor { .. } => "an unknown alias; a string that begins with '*' needs quotes,",
+        Error::Budget { .. } => "too large, too deep or too many aliases",
+        Error::NonFiniteFloat { .. } => "a number that JSON cannot say; a string needs quotes,",
+        Error::SerdeInvalidType { .. } | Error::SerdeInvalidValue { .. } => "a value that JSON cannot say",
+        Error::AliasError { error, .. } => return yaml_mistake(error),
+        other => return serde_saphyr::UserMessageFormatter.format_message(other).into_owned(),
+    };
+    words.to_owned()
 }
 
 fn malformed(format: Format, what: fmt::Arguments<'_>) -> FieldError {

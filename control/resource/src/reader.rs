@@ -150,7 +150,7 @@ impl<'a> Node<'a> {
 
     /// Notes that the value is not valid, and why.
     pub(crate) fn invalid(&self, why: impl fmt::Display) {
-        self.error(FieldErrorReason::Invalid, format!("Invalid value: {}: {why}", self.echo()));
+        self.error(FieldErrorReason::Invalid, format!("Invalid value: {}{why}", self.echo()));
     }
 
     /// Notes that the key under which the value stands is not valid, and why.
@@ -160,12 +160,15 @@ impl<'a> Node<'a> {
 
     /// Notes that the value was there before.
     pub(crate) fn duplicate(&self) {
-        self.error(FieldErrorReason::Duplicate, format!("Duplicate value: {}", self.echo()));
+        self.error(
+            FieldErrorReason::Duplicate,
+            format!("Duplicate value: {}stands there twice", self.echo()),
+        );
     }
 
     /// Notes that the value, though right in the original product, is not implemented.
     pub(crate) fn unsupported(&self, why: impl fmt::Display) {
-        self.error(FieldErrorReason::NotSupported, format!("Unsupported value: {}: {why}", self.echo()));
+        self.error(FieldErrorReason::NotSupported, format!("Unsupported value: {}{why}", self.echo()));
     }
 
     /// Notes that the value is missing or empty.
@@ -187,7 +190,7 @@ impl<'a> Node<'a> {
     pub(crate) fn string(&self) -> Option<&'a str> {
         match self.value {
             Value::String(text) => Some(text),
-            Value::Bool(_) | Value::Number(_) => self.wrong_type("a string; put the value in quotes"),
+            Value::Bool(_) | Value::Number(_) => self.wrong_type("a string in quotes"),
             _ => self.wrong_type("a string"),
         }
     }
@@ -195,6 +198,7 @@ impl<'a> Node<'a> {
     pub(crate) fn boolean(&self) -> Option<bool> {
         match self.value {
             Value::Bool(value) => Some(*value),
+            Value::String(_) => self.wrong_type("true or false without quotes"),
             _ => self.wrong_type("true or false"),
         }
     }
@@ -250,19 +254,23 @@ impl<'a> Node<'a> {
 
     fn wrong_type<T>(&self, expected: &str) -> Option<T> {
         let found = kind_of(self.value);
-        self.error(FieldErrorReason::TypeInvalid, format!("Invalid value: {found}: must be {expected}"));
+        self.error(
+            FieldErrorReason::TypeInvalid,
+            format!("Invalid value: must be {expected}, but is {found}"),
+        );
         None
     }
 
+    /// The bad value, in front of what is wrong with it.
     fn echo(&self) -> String {
         match self.value {
-            _ if self.secret => "[redacted]".to_owned(),
-            Value::Array(_) | Value::Object(_) => kind_of(self.value).to_owned(),
+            _ if self.secret => "[redacted]: ".to_owned(),
+            Value::Array(_) | Value::Object(_) => String::new(),
             Value::String(text) if text.chars().count() > MAX_ECHO => {
-                format!("{:?}", text.chars().take(MAX_ECHO).chain(['…']).collect::<String>())
+                format!("{:?}: ", text.chars().take(MAX_ECHO).chain(['…']).collect::<String>())
             }
-            Value::String(text) => format!("{text:?}"),
-            other => other.to_string(),
+            Value::String(text) => format!("{text:?}: "),
+            other => format!("{other}: "),
         }
     }
 }

@@ -194,6 +194,9 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
         domains.push("*".to_owned());
     }
     let routes = routes?;
+    if routes.is_empty() {
+        warnings.push("spec.virtualHost has no routes: every request gets 404".to_owned());
+    }
     warnings.extend(never_reached(&routes));
     Some(Resource::VirtualService(VirtualService { meta, domains, routes, extauth: extauth?, warnings }))
 }

@@ -1,1 +1,180 @@
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
 use super::*;
+use crate::kind::{self, KINDS};
+use crate::kinds::KeyProblem;
+use crate::meta::ObjectKey;
+use crate::report::Reports;
+
+fn secret(data: Value) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": "bob", "namespace": "apps" },
+        "type": "extauth.keyward.io/apikey",
+        "data": data,
+    })
+}
+
+fn key_of(object: &Value) -> (Result<[u8; 32], KeyProblem>, bool) {
+    let kind = kind::by_name("Secret").expect("Secret is a kind");
+    match decode(kind, object) {
+        Ok(Resource::ApiKeySecret(secret)) => (secret.key, secret.trailing_newline),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_table_is_sound() {
+    let mut names = BTreeSet::new();
+    for kind in KINDS {
+        assert!(names.insert(kind.name) && names.insert(kind.plural), "{} stands twice", kind.name);
+        assert_eq!(kind::by_name(kind.name), Some(*kind));
+        for served in kind.group_versions() {
+            assert_eq!(kind::by_path(served.group, served.version, kind.plural), Some((*kind, served)));
+            assert_eq!(kind::by_type(&served.to_string(), kind.name), Some((*kind, served)));
+            assert!(kind::served().contains(&served));
+        }
+    }
+    assert!(kind::by_path("gateway.keyward.io", "v2", "gateways").is_none());
+    assert!(kind::by_path("gateway.keyward.io", "v1", "authconfigs").is_none());
+    assert!(kind::by_type("v1", "Gateway").is_none());
+    let (secret, core) = kind::by_path("", "v1", "secrets").expect("secrets are served");
+    assert_eq!((secret.api_version().as_str(), core.group), ("v1", ""));
+    assert_eq!(secret.list_kind(), "SecretList");
+}
+
+#[test]
+fn the_original_products_names_are_aliases() {
+    for (api_version, name, canonical) in [
+        ("gateway.solo.io/v1", "VirtualService", "gateway.keyward.io/v1"),
+        ("gateway.solo.io/v1", "Gateway", "gateway.keyward.io/v1"),
+        ("gloo.solo.io/v1", "Upstream", "service.keyward.io/v1"),
+        ("enterprise.gloo.solo.io/v1", "AuthConfig", "enterprise.keyward.io/v1"),
+    ] {
+        let (kind, asked) = kind::by_type(api_version, name).expect("the alias is served");
+        assert_eq!(kind.api_version(), canonical);
+        let stored = json!({ "apiVersion": canonical, "kind": name });
+        assert_eq!(present(kind, stored.clone(), asked)["apiVersion"], json!(api_version));
+        assert_eq!(present(kind, stored.clone(), kind.group_version), stored);
+        let foreign = GroupVersion { group: "example.com", version: "v1" };
+        assert_eq!(present(kind, stored.clone(), foreign), stored);
+        let list = present_list(kind, vec![stored.clone()], 7, asked);
+        assert_eq!(
+            list,
+            json!({
+                "apiVersion": api_version,
+                "kind": format!("{name}List"),
+                "metadata": { "resourceVersion": "7" },
+                "items": [stored],
+            })
+        );
+    }
+}
+
+#[test]
+fn only_the_digest_of_a_key_is_left() {
+    // printf %s secret-one | sha256sum
+    let digest = "ea77193cc4e6f18656f3130e296203880c4b9b3772afc855211b82fdd46e9185";
+    let hex = |bytes: [u8; 32]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    for (data, newline) in
+        [("c2VjcmV0LW9uZQ==", false), ("c2VjcmV0LW9uZQo=", true), ("c2VjcmV0LW9uZQ0K", true)]
+    {
+        let (key, trailing_newline) = key_of(&secret(json!({ "api-key": data })));
+        assert_eq!(key.map(hex).as_deref(), Ok(digest), "{data}");
+        assert_eq!(trailing_newline, newline, "{data}");
+    }
+    // Only one line end is dropped, and a lone carriage return is none.
+    let (first, _) = key_of(&secret(json!({ "api-key": "c2VjcmV0LW9uZQoK" })));
+    assert_ne!(first.map(hex).as_deref(), Ok(digest));
+    let (second, newline) = key_of(&secret(json!({ "api-key": "c2VjcmV0LW9uZQ0=" })));
+    assert_ne!(second.map(hex).as_deref(), Ok(digest));
+    assert!(!newline);
+}
+
+#[test]
+fn mistakes_in_great_number_are_counted() {
+    let kind = kind::by_name("Upstream").expect("Upstream is a kind");
+    let hosts = vec![json!({ "addr": "a", "port": 0 }); 150];
+    let object = json!({
+        "metadata": { "name": "u", "namespace": "n" },
+        "spec": { "static": { "hosts": hosts } },
+    });
+    let errors = decode(kind, &object).expect_err("all ports are wrong");
+    assert_eq!(errors.len(), 101);
+    assert_eq!(errors[100].message, "50 more mistakes are not listed");
+}
+
+#[test]
+fn long_bad_values_are_cut() {
+    let kind = kind::by_name("Gateway").expect("Gateway is a kind");
+    let object = json!({
+        "metadata": { "name": "g" },
+        "spec": { "bindAddress": "ä".repeat(5000), "bindPort": 1, "httpGateway": {} },
+    });
+    let errors = admit(kind, "n", None, object).expect_err("the address is wrong");
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].message.len() < 400, "{}", errors[0].message);
+}
+
+#[test]
+fn what_the_store_holds_is_not_trusted() {
+    for kind in KINDS {
+        for object in [json!(null), json!([]), json!({}), json!({ "metadata": {} }), json!({ "kind": 5 })] {
+            assert!(decode(kind, &object).is_err(), "{} {object}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn the_server_keeps_revision_generation_and_time() {
+    let kind = kind::by_name("Upstream").expect("Upstream is a kind");
+    let object = json!({
+        "apiVersion": "service.keyward.io/v1",
+        "kind": "Upstream",
+        "metadata": {
+            "name": "u",
+            "namespace": "n",
+            "resourceVersion": "42",
+            "generation": 3,
+            "creationTimestamp": "2026-01-02T03:04:05Z",
+        },
+        "spec": { "static": { "hosts": [{ "addr": "a", "port": 1 }] } },
+    });
+    let resource = decode(kind, &object).expect("the object is right");
+    let meta = resource.meta();
+    assert_eq!((meta.resource_version, meta.generation), (42, 3));
+    assert_eq!(meta.creation_timestamp, "2026-01-02T03:04:05Z");
+    assert_eq!(resource.key(), ObjectKey::new("Upstream", "n", "u"));
+    let admitted = admit(kind, "n", Some("u"), object).expect("the object is right");
+    assert_eq!(admitted["metadata"], json!({ "name": "u", "namespace": "n", "resourceVersion": "42" }));
+}
+
+#[test]
+fn a_status_says_pending_until_there_is_a_report() {
+    let pending = status_value("keyward-system", None);
+    assert_eq!(
+        pending,
+        json!({
+            "state": "Pending",
+            "reason": "",
+            "statuses": {
+                "keyward-system": { "state": "Pending", "reason": "", "reportedBy": "keyward" },
+            },
+        })
+    );
+    let key = ObjectKey::new("Gateway", "n", "g");
+    let mut reports = Reports::default();
+    reports.warn(key.clone(), "one");
+    reports.reject(key.clone(), "two");
+    let status = status_value("keyward-system", reports.get(&key));
+    assert_eq!((&status["state"], &status["reason"]), (&json!("Rejected"), &json!("one; two")));
+    for index in 0..500 {
+        reports.warn(key.clone(), format!("reason number {index}"));
+    }
+    let status = status_value("keyward-system", reports.get(&key));
+    let reason = status["reason"].as_str().expect("a reason");
+    assert!(reason.len() < MAX_REASON_LEN + 32 && reason.ends_with(" more"), "{reason}");
+}

@@ -1,0 +1,187 @@
+//! The cases in `testdata/resources`: what people write (`in.yaml`), and what becomes of it
+//! (`out.yaml`): the stored form and the domain object, or every mistake.
+//!
+//! A case may say in `path.yaml` to which path the object is sent; without it, it is sent to its own
+//! kind and namespace (`default` if it names none). `UPDATE_GOLDENS=1` writes what is, and removes
+//! what has no `in.yaml` any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use keyward_resource::kinds::{ExtAuth, HostAddr};
+use keyward_resource::{Format, Kind, ObjectRef, Resource, admit, decode, kind, parse_body};
+use serde_json::{Map, Value, json};
+
+fn cases() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/resources")
+}
+
+fn read_yaml(path: &Path) -> Value {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    parse_body(&bytes, Format::Yaml).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Where a case is sent to.
+fn destination(case: &Path, object: &Value) -> (&'static Kind, String, Option<String>) {
+    let path = case.join("path.yaml");
+    let path = if path.exists() { read_yaml(&path) } else { json!({}) };
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let kind = match text(&path["kind"]) {
+        Some(name) => kind::by_name(&name),
+        None => kind::by_type(
+            object["apiVersion"].as_str().unwrap_or_default(),
+            object["kind"].as_str().unwrap_or_default(),
+        )
+        .map(|(kind, _)| kind),
+    };
+    let kind = kind.unwrap_or_else(|| panic!("{}: no such kind", case.display()));
+    let namespace = text(&path["namespace"]).or_else(|| text(&object["metadata"]["namespace"]));
+    (kind, namespace.unwrap_or_else(|| "default".to_owned()), text(&path["name"]))
+}
+
+/// The one place that touches the API: what becomes of the input of a case.
+fn check(case: &Path) -> Value {
+    let bytes = std::fs::read(case.join("in.yaml")).expect("in.yaml is readable");
+    let object = match parse_body(&bytes, Format::Yaml) {
+        Ok(object) => object,
+        Err(error) => return json!({ "malformed": error.to_string() }),
+    };
+    let (kind, namespace, name) = destination(case, &object);
+    match admit(kind, &namespace, name.as_deref(), object) {
+        Err(errors) => {
+            let errors: Vec<_> = errors
+                .into_iter()
+                .map(|error| {
+                    json!({ "field": error.path, "reason": error.reason.as_str(), "message": error.message })
+                })
+                .collect();
+            json!({ "errors": errors })
+        }
+        Ok(stored) => {
+            let again = admit(kind, &namespace, name.as_deref(), stored.clone());
+            assert_eq!(again.as_ref(), Ok(&stored), "{}: admitted twice", case.display());
+            let decoded = decode(kind, &stored).expect("what is admitted can be decoded");
+            json!({ "stored": redacted(stored), "decoded": summary(&decoded) })
+        }
+    }
+}
+
+/// Replaces the data of a Secret by their length.
+fn redacted(mut stored: Value) -> Value {
+    if let Some(data) = stored.get_mut("data").and_then(Value::as_object_mut) {
+        for value in data.values_mut() {
+            let bytes = STANDARD.decode(value.as_str().expect("data are strings")).expect("data are base64");
+            *value = format!("[redacted] {} bytes", bytes.len()).into();
+        }
+    }
+    stored
+}
+
+/// What of the domain object is not in the stored form already: defaults, references, warnings.
+fn summary(resource: &Resource) -> Value {
+    let refs = |refs: &[ObjectRef]| refs.iter().map(ToString::to_string).collect::<Vec<_>>();
+    match resource {
+        Resource::ApiKeySecret(secret) => {
+            let key = secret.key.map_or_else(|problem| problem.to_string(), |_| "a digest".to_owned());
+            json!({ "key": key, "trailingNewline": secret.trailing_newline })
+        }
+        Resource::OtherSecret(_) => json!("no API key"),
+        Resource::AuthConfig(config) => {
+            let auth = &config.api_key_auth;
+            json!({
+                "header": auth.header_name,
+                "labels": auth.label_selector,
+                "secrets": refs(&auth.secret_refs),
+                "forwardKey": auth.forward_key,
+            })
+        }
+        Resource::Upstream(upstream) => {
+            let hosts: Vec<_> = upstream
+                .hosts
+                .iter()
+                .map(|host| match &host.addr {
+                    HostAddr::Ip(ip) => format!("address {}", SocketAddr::new(*ip, host.port)),
+                    HostAddr::Dns(name) => format!("name {name}:{}", host.port),
+                })
+                .collect();
+            json!(hosts)
+        }
+        Resource::VirtualService(service) => {
+            let extauth = |extauth: &Option<ExtAuth>| match extauth {
+                None => "none of its own".to_owned(),
+                Some(ExtAuth::Disable) => "disabled".to_owned(),
+                Some(ExtAuth::ConfigRef(config)) => config.to_string(),
+            };
+            let routes: Vec<_> = service
+                .routes
+                .iter()
+                .map(|route| {
+                    json!({
+                        "name": route.name,
+                        "prefixes": route.matchers.iter().map(|matcher| &matcher.prefix).collect::<Vec<_>>(),
+                        "upstream": route.upstream.to_string(),
+                        "autoHostRewrite": route.auto_host_rewrite,
+                        "extauth": extauth(&route.extauth),
+                    })
+                })
+                .collect();
+            json!({
+                "domains": service.domains,
+                "extauth": extauth(&service.extauth),
+                "routes": routes,
+                "warnings": service.warnings,
+            })
+        }
+        Resource::Gateway(gateway) => json!({
+            "listens": SocketAddr::new(gateway.bind_address, gateway.bind_port).to_string(),
+            "proxies": gateway.proxy_names,
+            "virtualServices": refs(&gateway.virtual_services),
+        }),
+    }
+}
+
+/// Sorted keys, whatever features of `serde_json` are on.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let map: BTreeMap<_, _> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            Value::Object(Map::from_iter(map))
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        other => other,
+    }
+}
+
+#[test]
+fn goldens() {
+    let update = std::env::var_os("UPDATE_GOLDENS").is_some();
+    let mut names = BTreeSet::new();
+    let mut wrong = Vec::new();
+    let folders: BTreeSet<PathBuf> = std::fs::read_dir(cases())
+        .expect("testdata/resources")
+        .map(|entry| entry.expect("entry").path())
+        .collect();
+    for case in folders {
+        let golden = case.join("out.yaml");
+        if !case.join("in.yaml").exists() {
+            assert!(update, "{}: out.yaml without in.yaml", case.display());
+            std::fs::remove_dir_all(&case).expect("the orphan can be removed");
+            continue;
+        }
+        names.insert(case.clone());
+        let found = sorted(check(&case));
+        if update {
+            let text = serde_saphyr::to_string(&found).expect("values are YAML");
+            std::fs::write(&golden, text).expect("the golden can be written");
+        }
+        if !golden.exists() || read_yaml(&golden) != found {
+            let text = serde_saphyr::to_string(&found).expect("values are YAML");
+            wrong.push(format!("{} is now:\n{text}", golden.display()));
+        }
+    }
+    assert!(names.len() > 30, "the cases are not where they should be: {}", names.len());
+    assert!(wrong.is_empty(), "{}\n(UPDATE_GOLDENS=1 takes this over)", wrong.join("\n"));
+}
