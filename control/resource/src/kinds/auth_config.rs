@@ -145,3 +145,18 @@ fn selection(fields: &Object<'_>, meta: &Meta) -> Option<(BTreeMap<String, Strin
     let refs = fields.or("apiKeySecretRefs", Vec::new(), |refs| metadata::references(&refs.list()?, meta));
     Some((labels?, refs?))
 }
+
+// === impl ApiKeyAuth ===
+
+impl ApiKeyAuth {
+    /// Why an `AuthConfig` that [selects nothing](Self::selects_nothing) is rejected.
+    pub const SELECTS_NOTHING: &str =
+        "it selects no Secret: give labelSelector or apiKeySecretRefs, else no key could ever be valid";
+
+    /// Whether it names no Secret in any way. It is rejected then: an empty selector does not mean
+    /// all Secrets.
+    #[must_use]
+    pub fn selects_nothing(&self) -> bool {
+        self.label_selector.is_empty() && self.secret_refs.is_empty()
+    }
+}

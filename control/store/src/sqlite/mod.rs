@@ -11,7 +11,8 @@ mod reader;
 mod schema;
 mod writer;
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -47,18 +48,27 @@ impl SqliteStore {
     /// Opens the store in the file at `path`, or makes one. Missing folders are made with mode
     /// 0700 and the file with mode 0600, because Secrets are inside.
     ///
-    /// Blocks for some milliseconds, longer after a crash.
+    /// Takes some milliseconds, longer after a crash.
     ///
     /// # Errors
     ///
     /// [`OpenError`], also when another process has the file open.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        let opened = open::open(path.as_ref())?;
-        let readers = Arc::new(Readers::new(path.as_ref()));
+    pub async fn open(path: impl Into<PathBuf>) -> Result<Self, OpenError> {
+        let path = path.into();
+        let opening = path.clone();
+        match tokio::task::spawn_blocking(move || Self::open_now(&opening)).await {
+            Ok(opened) => opened,
+            Err(panicked) => Err(OpenError::Thread { path, source: io::Error::other(panicked) }),
+        }
+    }
+
+    fn open_now(path: &Path) -> Result<Self, OpenError> {
+        let opened = open::open(path)?;
+        let readers = Arc::new(Readers::new(path));
         let (requests, queue) = mpsc::channel(writer::QUEUE);
         let (publish, head) = watch::channel(opened.revision);
         let writer = writer::start(opened, queue, publish)
-            .map_err(|source| OpenError::Thread { path: path.as_ref().to_path_buf(), source })?;
+            .map_err(|source| OpenError::Thread { path: path.to_path_buf(), source })?;
         Ok(Self { requests: Some(requests), writer: Some(writer), readers, head })
     }
 
