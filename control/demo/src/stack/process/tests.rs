@@ -93,7 +93,7 @@ fn roles_are_told_by_the_command_line() {
     for (line, wanted, name) in [
         (&b"/x/keyward\0serve\0--data\0/d\0"[..], Role::Serve, "keyward serve"),
         (b"/x/keyward\0demo-upstream\0", Role::Upstream, "keyward demo-upstream"),
-        (b"/x/keyward\0demo\0tethered\0--parent\01\0--\0serve\0", Role::Serve, "keyward serve"),
+        (b"/x/keyward\0demo\0tethered\0--parent\x007\0--\0serve\0", Role::Serve, "keyward serve"),
         (b"/x/.tools/envoy\0--config-path\0serve\0", Role::Other, "envoy"),
         (b"", Role::Other, ""),
     ] {

@@ -20,11 +20,11 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-mod echo;
+mod answer;
 #[cfg(test)]
 mod tests;
 
-pub use echo::{BodyEncoding, Echo, MAX_BODY};
+pub use answer::{BodyEncoding, Echo, MAX_BODY};
 
 /// How long open requests may take to end after a stop was asked for.
 const DRAIN: Duration = Duration::from_secs(2);
@@ -39,7 +39,7 @@ pub struct UpstreamArgs {
 
 /// The echo service: every method, every path.
 pub fn router() -> Router {
-    Router::new().fallback(answer)
+    Router::new().fallback(logged)
 }
 
 /// Serves HTTP/1.1 and HTTP/2 without TLS until `shutdown` is ready. Requests that are then still
@@ -91,10 +91,10 @@ pub async fn run(args: UpstreamArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn answer(request: Request) -> Response {
+async fn logged(request: Request) -> Response {
     // Neither headers nor query: keys may stand there.
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let response = echo::answer(request).await;
+    let response = answer::answer(request).await;
     tracing::info!("{method} {path} {}", response.status().as_u16());
     response
 }
