@@ -1,1 +1,31 @@
-//! Under construction.
+//! The key tables of the control server, and what its end of a key stream says.
+//!
+//! ```text
+//!  Secret, AuthConfig ─changes▶ KeyIndex ─▶ one Table per AuthConfig (digest ─▶ identity,
+//!                                 │             version, log of the last changes)
+//!                                 └─view─▶ KeyView, immutable
+//!                                             │ next
+//!  worker ─ClientMessage─▶ Session ◀──────────┘
+//!                             │ └─▶ ServerMessage: chunks of a snapshot, deltas, drops
+//!                             └─SessionEvent─▶ Workers: who holds what, who lags
+//! ```
+//!
+//! Everything here is pure: no clock, no task, no socket. The server feeds changes in, publishes
+//! views, and moves messages between sessions and streams.
+//!
+//! What it is not: it does not decide which routes are secured, and it never sees a key. What it
+//! knows of a key is the first half of its SHA-256.
+
+mod index;
+mod secrets;
+mod selection;
+mod session;
+mod table;
+mod view;
+mod workers;
+
+pub use index::{Change, KeyIndex};
+pub use session::{Limits, ProtocolError, Session, SessionEvent};
+pub use table::Table;
+pub use view::{KeyView, Wanted};
+pub use workers::{Connection, Held, Lag, Refusal, Worker, Workers};

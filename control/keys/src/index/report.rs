@@ -1,0 +1,118 @@
+//! What the index has to say about Secrets and `AuthConfig`s. Never a key, nor a digest.
+
+use std::sync::Arc;
+
+use keyward_filter_core::wire::Digest;
+use keyward_resource::kinds::auth_config::ApiKeyAuth;
+use keyward_resource::{ObjectKey, ObjectRef, Report, Reports};
+
+use super::{Config, KeyIndex};
+use crate::secrets::Secret;
+
+const SECRET: &str = "Secret";
+const AUTH_CONFIG: &str = "AuthConfig";
+
+/// The most sentences of one sort about one object, and the most names in one sentence; the rest is
+/// counted. A status is for people.
+const MANY: usize = 10;
+
+// === impl KeyIndex ===
+
+impl KeyIndex {
+    /// The reports on all Secrets of the key type and all `AuthConfig`s. Costs time in their
+    /// number: for one object, ask for [its report](Self::report).
+    #[must_use]
+    pub fn reports(&self) -> Reports {
+        let mut reports = Reports::default();
+        for secret in self.secrets.iter() {
+            self.report_secret(secret, &mut reports);
+        }
+        for (id, config) in &self.configs {
+            self.report_config(id, config, &mut reports);
+        }
+        reports
+    }
+
+    /// The report on one Secret or `AuthConfig`; `None` when the index does not know it.
+    #[must_use]
+    pub fn report(&self, object: &ObjectKey) -> Option<Report> {
+        let id = object.object_ref();
+        let mut reports = Reports::default();
+        match object.kind {
+            SECRET => self.report_secret(self.secrets.get(&id)?, &mut reports),
+            AUTH_CONFIG => self.report_config(&id, self.configs.get(&id)?, &mut reports),
+            _ => return None,
+        }
+        reports.get(object).cloned()
+    }
+
+    fn report_secret(&self, secret: &Secret, reports: &mut Reports) {
+        let object = ObjectKey::new(SECRET, &secret.id.namespace, &secret.id.name);
+        reports.accept(object.clone());
+        if secret.trailing_newline {
+            reports.warn(object.clone(), "the newline at the end of data.api-key is not part of the key");
+        }
+        let digest = match secret.key {
+            Ok(digest) => digest,
+            Err(problem) => {
+                reports.warn(object, format!("holds no usable key and is skipped: {problem}"));
+                return;
+            }
+        };
+        if self.secrets.holders(&digest).nth(1).is_none() {
+            return;
+        }
+        for (id, config) in &self.configs {
+            let selected = config.selection.as_ref().is_some_and(|selection| selection.selects(secret));
+            if selected && config.shared.contains(&digest) {
+                let same = self.same_key(config, &digest);
+                reports.warn(object.clone(), format!("selected by AuthConfig {id}: {same}"));
+            }
+        }
+    }
+
+    fn report_config(&self, id: &ObjectRef, config: &Config, reports: &mut Reports) {
+        let object = ObjectKey::new(AUTH_CONFIG, &id.namespace, &id.name);
+        reports.accept(object.clone());
+        if config.selection.is_none() {
+            reports.reject(object, ApiKeyAuth::SELECTS_NOTHING);
+            return;
+        }
+        if config.selected == 0 {
+            reports.warn(object.clone(), "no Secret is selected: all requests are denied");
+        } else if self.tables.get(&config.table).is_none_or(|table| table.is_empty()) {
+            let sentence = "no selected Secret holds a usable key: all requests are denied";
+            reports.warn(object.clone(), sentence);
+        }
+        for missing in config.missing.iter().take(MANY) {
+            let sentence =
+                format!("apiKeySecretRefs names Secret {missing}, which does not exist or holds no API key");
+            reports.warn(object.clone(), sentence);
+        }
+        if let Some(more) = beyond(config.missing.len()) {
+            reports.warn(
+                object.clone(),
+                format!("apiKeySecretRefs names {more} more Secrets that do not exist"),
+            );
+        }
+        for digest in config.shared.iter().take(MANY) {
+            reports.warn(object.clone(), self.same_key(config, digest));
+        }
+        if let Some(more) = beyond(config.shared.len()) {
+            reports.warn(object, format!("{more} more keys are held by several of the selected Secrets"));
+        }
+    }
+
+    /// Names the selected Secrets that hold the same key, and whose key it is.
+    fn same_key(&self, config: &Config, digest: &Digest) -> String {
+        let holders: Vec<&Arc<Secret>> = config.holders(&self.secrets, digest).collect();
+        let names: Vec<String> = holders.iter().take(MANY).map(|secret| secret.id.to_string()).collect();
+        let more = beyond(holders.len()).map(|more| format!(" and {more} more")).unwrap_or_default();
+        let first = names.first().map_or("", String::as_str);
+        format!("the Secrets {}{more} hold the same key: {first} is the identity", names.join(", "))
+    }
+}
+
+fn beyond(count: usize) -> Option<usize> {
+    count.checked_sub(MANY).filter(|more| *more > 0)
+}

@@ -1,0 +1,162 @@
+//! The Secrets, by name and by digest.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use keyward_filter_core::wire::{DIGEST_LEN, Digest};
+use keyward_resource::ObjectRef;
+use keyward_resource::kinds::secret::{ApiKeySecret, KeyProblem};
+
+/// What the index keeps of a Secret.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Secret {
+    pub(crate) id: ObjectRef,
+    /// The name once more, in the form in which tables share it.
+    pub(crate) identity: Arc<str>,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) key: Result<Digest, KeyProblem>,
+    pub(crate) trailing_newline: bool,
+}
+
+/// All Secrets. A million of them are at home here, so each is kept once.
+#[derive(Debug, Default)]
+pub(crate) struct Secrets {
+    by_id: BTreeSet<ById>,
+    by_digest: HashMap<Digest, Holders>,
+}
+
+/// A Secret, known and sorted by its namespace and name.
+#[derive(Debug, Clone)]
+struct ById(Arc<Secret>);
+
+/// The Secrets that hold the same key; one, except by mistake.
+#[derive(Debug)]
+enum Holders {
+    One(ById),
+    Many(BTreeSet<ById>),
+}
+
+// === impl Secret ===
+
+impl From<ApiKeySecret> for Secret {
+    fn from(secret: ApiKeySecret) -> Self {
+        Self {
+            identity: Arc::from(secret.meta.name.as_str()),
+            id: secret.meta.object_ref(),
+            labels: secret.meta.labels,
+            key: secret.key.map(|sha256| {
+                let mut digest = Digest::default();
+                digest.copy_from_slice(&sha256[..DIGEST_LEN]);
+                digest
+            }),
+            trailing_newline: secret.trailing_newline,
+        }
+    }
+}
+
+// === impl Secrets ===
+
+impl Secrets {
+    pub(crate) fn get(&self, id: &ObjectRef) -> Option<&Arc<Secret>> {
+        self.by_id.get(id).map(|secret| &secret.0)
+    }
+
+    /// All of them, by namespace and name.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Secret>> {
+        self.by_id.iter().map(|secret| &secret.0)
+    }
+
+    /// All digests, in no order.
+    pub(crate) fn digests(&self) -> impl Iterator<Item = &Digest> {
+        self.by_digest.keys()
+    }
+
+    /// The Secrets that hold a key, by namespace and name.
+    pub(crate) fn holders(&self, digest: &Digest) -> impl Iterator<Item = &Arc<Secret>> {
+        let (one, many) = match self.by_digest.get(digest) {
+            None => (None, None),
+            Some(Holders::One(one)) => (Some(one), None),
+            Some(Holders::Many(many)) => (None, Some(many)),
+        };
+        one.into_iter().chain(many.into_iter().flatten()).map(|secret| &secret.0)
+    }
+
+    /// Adds a Secret in place of the one with the same name, which is returned.
+    pub(crate) fn put(&mut self, secret: Arc<Secret>) -> Option<Arc<Secret>> {
+        let before = self.remove(&secret.id);
+        let secret = ById(secret);
+        if let Ok(digest) = secret.0.key {
+            self.by_digest
+                .entry(digest)
+                .and_modify(|holders| holders.add(secret.clone()))
+                .or_insert_with(|| Holders::One(secret.clone()));
+        }
+        self.by_id.insert(secret);
+        before
+    }
+
+    pub(crate) fn remove(&mut self, id: &ObjectRef) -> Option<Arc<Secret>> {
+        let before = self.by_id.take(id)?.0;
+        if let Ok(digest) = before.key
+            && let Some(holders) = self.by_digest.get_mut(&digest)
+            && !holders.remove(id)
+        {
+            self.by_digest.remove(&digest);
+        }
+        Some(before)
+    }
+}
+
+// === impl Holders ===
+
+impl Holders {
+    fn add(&mut self, secret: ById) {
+        match self {
+            Self::One(one) => *self = Self::Many(BTreeSet::from([one.clone(), secret])),
+            Self::Many(many) => {
+                many.insert(secret);
+            }
+        }
+    }
+
+    /// Takes one out; whether any is left.
+    fn remove(&mut self, id: &ObjectRef) -> bool {
+        match self {
+            Self::One(_) => false,
+            Self::Many(many) => {
+                many.remove(id);
+                !many.is_empty()
+            }
+        }
+    }
+}
+
+// === impl ById ===
+
+impl Borrow<ObjectRef> for ById {
+    fn borrow(&self) -> &ObjectRef {
+        &self.0.id
+    }
+}
+
+impl PartialEq for ById {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id == other.0.id
+    }
+}
+
+impl Eq for ById {}
+
+impl PartialOrd for ById {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ById {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.id.cmp(&other.0.id)
+    }
+}
