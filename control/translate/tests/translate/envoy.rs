@@ -1,24 +1,28 @@
 //! A real Envoy checks what is generated. It refuses unknown fields and values out of range, which
 //! no type here would notice.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use envoy_types::pb::envoy::config::bootstrap::v3::Bootstrap;
 use envoy_types::pb::envoy::config::bootstrap::v3::bootstrap::{DynamicResources, StaticResources};
+use envoy_types::pb::envoy::config::cluster::v3::Cluster;
+use envoy_types::pb::envoy::config::cluster::v3::cluster::{ClusterDiscoveryType, DiscoveryType};
 use envoy_types::pb::envoy::config::core::v3::grpc_service::{EnvoyGrpc, TargetSpecifier};
 use envoy_types::pb::envoy::config::core::v3::{ApiConfigSource, ApiVersion, GrpcService, Node, api_config_source};
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_connection_manager::RouteSpecifier;
-use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_filter;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::{
+    HttpConnectionManager, http_filter,
+};
 use envoy_types::pb::google::protobuf::Any;
 use keyward_resource::kinds::ExtAuth;
-use keyward_translate::xds::FILTER_NAME;
+use keyward_translate::xds::{FILTER_NAME, GUARD_NAME};
 use keyward_translate::{Input, Settings, XdsResources, misconfigured_node, translate, xds};
 use prost::{Message, Name};
 
-use crate::decoded::{Decoded, decode, manager, unpack};
+use crate::decoded::{Decoded, decode, manager};
 use crate::support::{
     Put, auth_config, by_name, filter, gateway, resources, root, route, settings, upstream, virtual_service,
 };
@@ -83,15 +87,21 @@ fn envoy_takes_an_empty_proxy() {
 fn validate(decoded: &Decoded, settings: &Settings) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("bootstrap.pb");
-    std::fs::write(&path, bootstrap(decoded, settings).encode_to_vec()).expect("a bootstrap");
+    std::fs::write(&path, bootstrap(decoded, settings, Filter::Delivered).encode_to_vec())
+        .expect("a bootstrap");
     let (ok, said) = run_validation(&path);
     assert!(ok, "envoy refuses the configuration:\n{said}");
 }
 
-fn run_validation(bootstrap: &Path) -> (bool, String) {
+/// The Envoy that `./x` fetches.
+pub(crate) fn binary() -> PathBuf {
     let envoy = root().join(".tools/bin/envoy");
     assert!(envoy.exists(), "{} is missing: run ./x once, which fetches it", envoy.display());
-    let output = Command::new(envoy)
+    envoy
+}
+
+fn run_validation(bootstrap: &Path) -> (bool, String) {
+    let output = Command::new(binary())
         .args(["--mode", "validate", "--log-level", "warning", "--concurrency", "1", "-c"])
         .arg(bootstrap)
         .output()
@@ -99,9 +109,19 @@ fn run_validation(bootstrap: &Path) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-fn bootstrap(decoded: &Decoded, settings: &Settings) -> Bootstrap {
+/// What runs in the place of the API-key filter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Filter {
+    /// The extension.
+    Delivered,
+    /// What Envoy falls back to while there is no extension; and no guard behind it.
+    Default,
+}
+
+/// A static bootstrap that holds everything.
+pub(crate) fn bootstrap(decoded: &Decoded, settings: &Settings, filter: Filter) -> Bootstrap {
     let mut control = decode(&control_cluster(settings)).clusters;
-    control.extend(decoded.clusters.iter().cloned());
+    control.extend(decoded.clusters.iter().map(|cluster| with_endpoints(cluster, decoded)));
     let grpc = GrpcService {
         target_specifier: Some(TargetSpecifier::EnvoyGrpc(EnvoyGrpc {
             cluster_name: settings.control_cluster.clone(),
@@ -119,7 +139,11 @@ fn bootstrap(decoded: &Decoded, settings: &Settings) -> Bootstrap {
         node: Some(Node { id: "test".to_owned(), cluster: "test".to_owned(), ..Node::default() }),
         dynamic_resources: Some(DynamicResources { ads_config: Some(ads), ..DynamicResources::default() }),
         static_resources: Some(StaticResources {
-            listeners: decoded.listeners.iter().map(|listener| with_discovered(listener, decoded)).collect(),
+            listeners: decoded
+                .listeners
+                .iter()
+                .map(|listener| with_discovered(listener, decoded, filter))
+                .collect(),
             clusters: control,
             ..StaticResources::default()
         }),
@@ -137,7 +161,20 @@ fn control_cluster(settings: &Settings) -> XdsResources {
     xds(&proxy, &filter(), settings)
 }
 
-fn with_discovered(listener: &Listener, decoded: &Decoded) -> Listener {
+fn with_endpoints(cluster: &Cluster, decoded: &Decoded) -> Cluster {
+    let Some(endpoints) = decoded.endpoints.iter().find(|endpoints| endpoints.cluster_name == cluster.name)
+    else {
+        return cluster.clone();
+    };
+    Cluster {
+        cluster_discovery_type: Some(ClusterDiscoveryType::Type(DiscoveryType::Static.into())),
+        eds_cluster_config: None,
+        load_assignment: Some(endpoints.clone()),
+        ..cluster.clone()
+    }
+}
+
+fn with_discovered(listener: &Listener, decoded: &Decoded, instead: Filter) -> Listener {
     let mut manager = manager(listener);
     let Some(RouteSpecifier::Rds(rds)) = &manager.route_specifier else { panic!("no route discovery") };
     let routes = decoded.routes.iter().find(|routes| routes.name == rds.route_config_name);
@@ -147,16 +184,19 @@ fn with_discovered(listener: &Listener, decoded: &Decoded) -> Listener {
             panic!("no discovery of the filter")
         };
         let extension = decoded.extensions.iter().find(|extension| extension.name == FILTER_NAME);
-        let config = extension.and_then(|extension| extension.typed_config.clone()).expect("the filter");
+        let config = match instead {
+            Filter::Delivered => extension.and_then(|extension| extension.typed_config.clone()),
+            Filter::Default => source.default_config.clone(),
+        };
+        let config = config.expect("the filter");
         assert!(source.type_urls.contains(&config.type_url));
         filter.config_type = Some(http_filter::ConfigType::TypedConfig(config));
     }
+    if instead == Filter::Default {
+        manager.http_filters.retain(|filter| filter.name != GUARD_NAME);
+    }
     let mut listener = listener.clone();
-    let packed = Any { type_url: HCM::type_url(), value: manager.encode_to_vec() };
-    let _: HCM = unpack(&packed);
+    let packed = Any { type_url: HttpConnectionManager::type_url(), value: manager.encode_to_vec() };
     listener.filter_chains[0].filters[0].config_type = Some(ConfigType::TypedConfig(packed));
     listener
 }
-
-type HCM =
-    envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpConnectionManager;

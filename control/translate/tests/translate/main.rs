@@ -3,6 +3,7 @@
 mod decoded;
 mod envoy;
 mod golden;
+mod live;
 mod properties;
 mod support;
 mod view;

@@ -1,0 +1,247 @@
+//! Traffic through a real Envoy that runs what is generated, with a filter that lets everything
+//! through: what is left must still hold. The filter itself is tested in `integration`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use keyward_resource::kinds::ExtAuth;
+use keyward_translate::{Input, Settings, misconfigured_node};
+use prost::Message;
+use tempfile::TempDir;
+
+use crate::decoded::{Decoded, decode};
+use crate::envoy::{Filter, binary, bootstrap};
+use crate::support::{
+    Put, auth_config, by_name, gateway, resources, route, settings, upstream, virtual_service,
+};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An Envoy of this test alone; it ends with the test.
+struct Envoy {
+    child: Child,
+    address: SocketAddr,
+    folder: TempDir,
+}
+
+/// One answer.
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+/// Answers every request with what it got, and with headers that it should not or may send.
+fn echo() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    // Ends with the process; nothing waits for it.
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || answer(stream));
+        }
+    });
+    address
+}
+
+fn answer(mut stream: TcpStream) {
+    let mut got = String::new();
+    let mut lines = BufReader::new(stream.try_clone().expect("a handle"));
+    while lines.read_line(&mut got).is_ok_and(|read| read > 2) {}
+    let head =
+        "HTTP/1.1 200 OK\r\nx-user-id: leaked\r\nserver: mine\r\nx-other: kept\r\nconnection: close\r\n";
+    // The client may be gone; the test sees that at its own end.
+    let _ = write!(stream, "{head}content-length: {}\r\n\r\n{got}", got.len());
+}
+
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port")
+}
+
+fn start(decoded: &Decoded, address: SocketAddr, filter: Filter) -> Envoy {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("bootstrap.pb");
+    std::fs::write(&path, bootstrap(decoded, &settings(), filter).encode_to_vec()).expect("a bootstrap");
+    let log = std::fs::File::create(folder.path().join("log")).expect("a log");
+    let child = Command::new(binary())
+        .args(["--log-level", "warning", "--concurrency", "1", "--use-dynamic-base-id", "-c"])
+        .arg(path)
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .expect("envoy starts");
+    let envoy = Envoy { child, address, folder };
+    let deadline = Instant::now() + PATIENCE;
+    while TcpStream::connect(address).is_err() {
+        let log = std::fs::read_to_string(envoy.folder.path().join("log")).unwrap_or_default();
+        assert!(Instant::now() < deadline, "envoy does not listen on {address}:\n{log}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    envoy
+}
+
+fn start_proxy(filter: Filter) -> Envoy {
+    let (address, echo) = (free_address(), echo());
+    let mut input = Input::default();
+    gateway("only", address).put(&mut input);
+    upstream("echo", &[("127.0.0.1", echo.port())]).put(&mut input);
+    auth_config("keys").put(&mut input);
+    let mut rewritten = route("/rewritten", "echo", None);
+    rewritten.auto_host_rewrite = true;
+    let routes = vec![
+        route("/open", "echo", Some(ExtAuth::Disable)),
+        route("/secured", "echo", by_name("keys")),
+        route("/denied", "echo", by_name("missing")),
+        route("/nowhere/open", "missing", None),
+        route("/nowhere/secured", "missing", by_name("keys")),
+        rewritten,
+        route("/", "echo", None),
+    ];
+    virtual_service("all", &["*"], routes).put(&mut input);
+    virtual_service("empty", &["empty.example.com"], Vec::new()).put(&mut input);
+    let secured = vec![route("/", "echo", by_name("keys"))];
+    virtual_service("host", &["secured.example.com"], secured).put(&mut input);
+    let made = resources(&input).into_values().next().expect("the proxy");
+    start(&decode(&made), address, filter)
+}
+
+#[test]
+fn nothing_gets_past_a_filter_that_does_nothing() {
+    let envoy = start_proxy(Filter::Delivered);
+    for path in ["/secured", "/denied", "/nowhere/secured"] {
+        for identity in ["x-other: 1", "x-user-id: root", "X-User-Id: root", "x_user_id: root"] {
+            assert_eq!(envoy.get(path, &[identity]).status, 403, "{path} with {identity}");
+        }
+    }
+}
+
+#[test]
+fn open_routes_are_open_and_pass_no_identity_on() {
+    let envoy = start_proxy(Filter::Delivered);
+    let spoofs =
+        ["x-user-id: 1", "X-USER-ID: 2", "x-user-id: 3", "x_user_id: 4", "X-User_Id: 5", "x_user-id: 6"];
+    let answer = envoy.get("/open", &spoofs);
+    assert_eq!(answer.status, 200);
+    assert!(answer.body.starts_with("GET /open HTTP/1.1"), "{}", answer.body);
+    assert!(!answer.body.to_lowercase().replace('_', "-").contains("x-user-id"), "{}", answer.body);
+    assert!(answer.body.contains("x-kept: 1"), "{}", answer.body);
+}
+
+#[test]
+fn responses_come_back_as_they_were_without_the_identity() {
+    let envoy = start_proxy(Filter::Delivered);
+    let head = envoy.get("/open", &[]).head.to_lowercase();
+    assert!(!head.contains("x-user-id"), "{head}");
+    assert!(!head.contains("x-envoy"), "{head}");
+    assert!(head.contains("server: mine") && head.contains("x-other: kept"), "{head}");
+}
+
+#[test]
+fn no_spelling_of_a_path_or_host_takes_a_secured_route_for_an_open_one() {
+    let envoy = start_proxy(Filter::Delivered);
+    // The upstream of this test would take each of these for /secured, were it to decode and normalise.
+    let paths = [
+        "/open/../secured",
+        "/open/%2e%2e/secured",
+        "/open/%2E./secured",
+        "//secured",
+        "/./secured",
+        "/%73ecured",
+        "/%2fsecured",
+        "/%2Fsecured",
+        "/open/..%2fsecured",
+        "/open%2f..%2fsecured",
+        "/open/..%5csecured",
+        "/open\\..\\secured",
+        "/\\secured",
+        "/secured?/../open",
+        "/secured%3f",
+        "/secured;a=b",
+    ];
+    for path in paths {
+        let answer = envoy.get(path, &[]);
+        assert!(matches!(answer.status, 307 | 400 | 403), "{path}: {} {}", answer.status, answer.body);
+    }
+    for host in
+        ["secured.example.com", "SECURED.example.com:1", "secured.example.com.", "secured.example.com.:80"]
+    {
+        assert_eq!(envoy.ask(host, "/open", &[]).status, 403, "{host}");
+    }
+}
+
+#[test]
+fn a_missing_upstream_is_told_after_authentication_only() {
+    let envoy = start_proxy(Filter::Delivered);
+    assert_eq!(envoy.get("/nowhere/open", &[]).status, 503);
+    assert_eq!(envoy.get("/nowhere/secured", &[]).status, 403);
+    assert_eq!(envoy.ask("empty.example.com", "/", &[]).status, 404);
+}
+
+#[test]
+fn the_host_is_rewritten_where_asked_for() {
+    let envoy = start_proxy(Filter::Delivered);
+    assert!(envoy.ask("any.example.com", "/rewritten", &[]).body.contains("host: 127.0.0.1\r\n"));
+    assert!(envoy.ask("any.example.com", "/open", &[]).body.contains("host: any.example.com\r\n"));
+}
+
+#[test]
+fn without_the_extension_secured_routes_deny() {
+    let envoy = start_proxy(Filter::Default);
+    assert_eq!(envoy.get("/secured", &["x-user-id: root"]).status, 403);
+    assert_eq!(envoy.get("/denied", &[]).status, 403);
+    assert_eq!(envoy.get("/open", &[]).status, 200);
+}
+
+#[test]
+fn an_unknown_node_says_what_is_wrong_with_it() {
+    let address = free_address();
+    let settings = Settings { default_gateway: address, ..settings() };
+    let resources = misconfigured_node(Some("keyward-system~nobody"), &settings);
+    let envoy = start(&decode(&resources), address, Filter::Delivered);
+    let answer = envoy.get("/any", &[]);
+    assert_eq!(answer.status, 500);
+    assert!(answer.body.contains("\"keyward-system~nobody\""), "{}", answer.body);
+    assert!(answer.body.contains("keyward-system~gateway-proxy"), "{}", answer.body);
+}
+
+// === impl Envoy ===
+
+impl Envoy {
+    fn get(&self, path: &str, headers: &[&str]) -> Answer {
+        self.ask("any.example.com", path, headers)
+    }
+
+    fn ask(&self, host: &str, path: &str, headers: &[&str]) -> Answer {
+        let mut stream = TcpStream::connect(self.address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time limit");
+        let mut request =
+            format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nx-kept: 1\r\nconnection: close\r\n");
+        headers.iter().for_each(|header| request.push_str(&format!("{header}\r\n")));
+        stream.write_all(format!("{request}\r\n").as_bytes()).expect("a request");
+        // Not to the end of the stream: after its own replies Envoy waits a second before it closes.
+        let mut stream = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(stream.read_line(&mut head).expect("an answer") > 0, "the answer ends early: {head:?}");
+        }
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        let mut body = vec![0; length.unwrap_or(0)];
+        stream.read_exact(&mut body).expect("the body");
+        Answer {
+            status: status.unwrap_or_else(|| panic!("no status: {head}")),
+            head,
+            body: String::from_utf8_lossy(&body).into_owned(),
+        }
+    }
+}
+
+impl Drop for Envoy {
+    fn drop(&mut self) {
+        // It may have ended by itself, which the test has noticed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
