@@ -15,13 +15,13 @@ default:
 # Build and start everything; Ctrl-C stops it (--detach returns when ready, --help lists the flags)
 [group('run')]
 up *ARGS: filter
-    @cargo build -q -p keyward
+    @cargo build -p keyward
     @exec "{{ target }}/debug/keyward" demo up "$@"
 
 # Stop what `up --detach` started
 [group('run')]
 down *ARGS:
-    @test -x "{{ target }}/debug/keyward" || cargo build -q -p keyward
+    @test -x "{{ target }}/debug/keyward" || cargo build -p keyward
     @exec "{{ target }}/debug/keyward" demo down "$@"
 
 # Build the keyward binary for production, with the filter inside

@@ -8,6 +8,9 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 
+/// The data folder where none is named.
+pub(super) const DEFAULT_DATA: &str = ".keyward";
+
 /// Starts and stops the whole demonstration: control server, Envoy and an echo upstream.
 #[derive(Debug, Clone, Args)]
 pub struct DemoArgs {
@@ -36,7 +39,7 @@ pub struct UpArgs {
     pub detach: bool,
 
     /// Folder of the store, the state and the logs; made when missing.
-    #[arg(long, env = "KEYWARD_DATA", default_value = ".keyward", value_name = "DIR")]
+    #[arg(long, env = "KEYWARD_DATA", default_value = DEFAULT_DATA, value_name = "DIR")]
     pub data: PathBuf,
 
     /// Where everything listens.
@@ -81,7 +84,7 @@ pub struct Ports {
 #[derive(Debug, Clone, Args)]
 pub struct DownArgs {
     /// The data folder that `up` was given.
-    #[arg(long, env = "KEYWARD_DATA", default_value = ".keyward", value_name = "DIR")]
+    #[arg(long, env = "KEYWARD_DATA", default_value = DEFAULT_DATA, value_name = "DIR")]
     pub data: PathBuf,
 }
 

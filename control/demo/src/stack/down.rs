@@ -14,6 +14,8 @@ use super::terminal::say;
 const SERVE_PATIENCE: Duration = Duration::from_secs(15);
 const OTHER_PATIENCE: Duration = Duration::from_secs(5);
 const UPSTREAM_PATIENCE: Duration = Duration::from_secs(5);
+/// Enough for whatever is not stuck.
+const HURRY_PATIENCE: Duration = Duration::from_millis(500);
 /// All of the above, and the kills.
 const FOREGROUND_PATIENCE: Duration = Duration::from_secs(45);
 
@@ -22,7 +24,7 @@ const FOREGROUND_PATIENCE: Duration = Duration::from_secs(45);
 pub(super) enum Hurry {
     /// As long as an orderly end takes at most.
     No,
-    /// Not at all: somebody asked twice.
+    /// Hardly any: somebody asked twice.
     Yes,
 }
 
@@ -62,7 +64,7 @@ pub(super) async fn stop(data: &Path, hurry: Hurry) -> anyhow::Result<usize> {
         for process in &found {
             say(&format!("stopping {}", process.describe()));
         }
-        let patience = if hurry == Hurry::Yes { Duration::ZERO } else { patience };
+        let patience = if hurry == Hurry::Yes { HURRY_PATIENCE } else { patience };
         process::stop(&found, patience).await?;
         count += found.len();
     }

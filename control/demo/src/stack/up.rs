@@ -10,7 +10,7 @@ use tokio::process::Child;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep};
 
-use super::args::{Ports, UpArgs, data_folder, loopback};
+use super::args::{DEFAULT_DATA, Ports, UpArgs, data_folder, loopback};
 use super::down::Hurry;
 use super::logs::Reader;
 use super::probe::Outcome;
@@ -148,7 +148,7 @@ async fn already_up(state: &State, data: &Path) -> anyhow::Result<()> {
             "the stack on {} runs (process {}), but its REST API does not answer\nhint: {} stops it",
             data.display(),
             state.serve.pid,
-            spelled("down")
+            stop_command(data)
         );
     }
     say("the stack is up already");
@@ -184,9 +184,15 @@ fn summary(
     if foreground {
         text.push_str("Ctrl-C stops everything.\n\n");
     } else {
-        let _ = writeln!(text, "Stop it with: {}", spelled("down"));
+        let _ = writeln!(text, "Stop it with: {}", stop_command(data));
     }
     text
+}
+
+/// The command that stops the stack on `data`, to be pasted.
+fn stop_command(data: &Path) -> String {
+    let usual = Path::new(DEFAULT_DATA).canonicalize().is_ok_and(|usual| usual == data);
+    if usual { spelled("down") } else { format!("{} --data '{}'", spelled("down"), data.display()) }
 }
 
 // === impl Signals ===
