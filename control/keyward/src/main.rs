@@ -1,1 +1,52 @@
-fn main() {}
+//! The `keyward` binary.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use keyward_server::{ServeArgs, logging};
+
+/// The filter module, built before this binary (see build.rs).
+static FILTER: &[u8] = include_bytes!(env!("KEYWARD_FILTER_WASM"));
+
+/// An API-key gateway: Envoy, a WebAssembly filter that verifies keys inside it, and this control server.
+#[derive(Debug, Parser)]
+#[command(name = "keyward", version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs the control server and the Envoy that it supervises.
+    Serve(Box<ServeArgs>),
+    /// Runs an upstream that answers with the request as JSON.
+    DemoUpstream(keyward_demo::UpstreamArgs),
+    /// Starts and stops the whole stack with example resources.
+    Demo(keyward_demo::DemoArgs),
+}
+
+async fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Serve(args) => {
+            logging::init(&args.log_level, args.log_format)?;
+            keyward_server::serve(*args, FILTER.into()).await
+        }
+        Command::DemoUpstream(args) => keyward_demo::upstream(args).await,
+        Command::Demo(args) => keyward_demo::demo(args).await,
+    }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Cli::parse().command).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            #[expect(clippy::print_stderr, reason = "the error of the whole process, for the person who ran it")]
+            {
+                eprintln!("error: {error:#}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,1 +1,26 @@
-//! Under construction.
+//! The Keyward control server.
+//!
+//! ```text
+//! REST ─▶ store ─▶ control loop ─▶ key view ─▶ key stream (gRPC) ─▶ filters
+//!                        │   └───▶ xDS cache ─▶ ADS (gRPC) ───────▶ Envoys
+//!                        └─▶ statuses ─▶ REST
+//! supervisor ─▶ one Envoy
+//! ```
+//!
+//! What it decides is decided in pure crates below it; here are the loop, the edges and the
+//! processes. It is not the data plane: with the control server down, Envoy serves on with what
+//! it holds.
+
+mod args;
+mod control;
+mod edge;
+mod envoy;
+mod filter;
+pub mod logging;
+mod objects;
+mod published;
+mod rest;
+mod serve;
+
+pub use args::{LogFormat, ServeArgs};
+pub use serve::serve;

@@ -1,0 +1,83 @@
+//! The flags of `keyward serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Runs the control server and, unless told not to, the Envoy that it supervises.
+#[derive(Debug, Clone, Args)]
+pub struct ServeArgs {
+    /// Folder of the store and of everything else that is kept; made when missing.
+    #[arg(long, env = "KEYWARD_DATA", default_value = ".keyward", value_name = "DIR")]
+    pub data: PathBuf,
+
+    /// Address of the REST resource API.
+    #[arg(long, env = "KEYWARD_REST", default_value = "127.0.0.1:9080", value_name = "ADDR")]
+    pub rest: SocketAddr,
+
+    /// Address of the gRPC port: xDS (ADS) and the key stream.
+    #[arg(long, env = "KEYWARD_XDS", default_value = "127.0.0.1:9977", value_name = "ADDR")]
+    pub xds: SocketAddr,
+
+    /// Address of the Gateway that exists when no Gateway is declared.
+    #[arg(long, env = "KEYWARD_GATEWAY", default_value = "127.0.0.1:8080", value_name = "ADDR")]
+    pub gateway: SocketAddr,
+
+    /// Admin address of the supervised Envoy. Envoy's admin has no access control: keep it private.
+    #[arg(long, env = "KEYWARD_ADMIN", default_value = "127.0.0.1:19000", value_name = "ADDR")]
+    pub admin: SocketAddr,
+
+    /// The Envoy to supervise [default: `.tools/bin/envoy`, else `envoy` on PATH].
+    #[arg(long, env = "KEYWARD_ENVOY", value_name = "PATH", conflicts_with = "no_envoy")]
+    pub envoy: Option<PathBuf>,
+
+    /// Supervise no Envoy: proxies connect from elsewhere.
+    #[arg(long, env = "KEYWARD_NO_ENVOY")]
+    pub no_envoy: bool,
+
+    /// Worker threads of the supervised Envoy.
+    #[arg(long, env = "KEYWARD_ENVOY_CONCURRENCY", default_value_t = 2, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub envoy_concurrency: u16,
+
+    /// Log level of the supervised Envoy.
+    #[arg(long, env = "KEYWARD_PROXY_LOG_LEVEL", default_value = "warning", value_name = "LEVEL",
+          value_parser = ["trace", "debug", "info", "warning", "error", "critical", "off"])]
+    pub proxy_log_level: String,
+
+    /// A filter module (.wasm) to use instead of the one inside this binary.
+    #[arg(long, env = "KEYWARD_FILTER", value_name = "PATH")]
+    pub filter: Option<PathBuf>,
+
+    /// How long a request waits for keys after a start before it gets 503, in milliseconds.
+    #[arg(long, env = "KEYWARD_WAIT_FOR_KEYS", default_value_t = 5_000, value_name = "MS",
+          value_parser = clap::value_parser!(u32).range(0..=60_000))]
+    pub wait_for_keys: u32,
+
+    /// The namespace of the installation.
+    #[arg(long, env = "KEYWARD_SYSTEM_NAMESPACE", default_value = "keyward-system", value_name = "NAME")]
+    pub system_namespace: String,
+
+    /// Serves REST and xDS off loopback although neither TLS nor credentials protect them. Whoever
+    /// reaches the REST port then reads every key.
+    #[arg(long, env = "KEYWARD_INSECURE_BIND")]
+    pub insecure_bind: bool,
+
+    /// Log level: trace, debug, info, warn or error; or directives such as `info,keyward_server=debug`.
+    #[arg(long, env = "LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
+    pub log_level: String,
+
+    /// How log lines look.
+    #[arg(long, env = "KEYWARD_LOG_FORMAT", default_value = "text", value_name = "FORMAT")]
+    pub log_format: LogFormat,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}

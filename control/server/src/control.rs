@@ -1,0 +1,242 @@
+//! The one control loop: follows the store, translates, publishes, reports.
+//!
+//! ```text
+//! store ─events▶ Objects ─▶ translate ─▶ key view   ─▶ key streams
+//!                   └─────▶ KeyIndex ──┘ xDS cache  ─▶ ADS streams
+//! ADS streams ─refusals▶ reports ◀─ translate, KeyIndex      ─▶ Published (statuses)
+//! ```
+//!
+//! It owns all mutable state; others read what it publishes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use keyward_keys::{Change, KeyIndex, KeyView};
+use keyward_resource::{KINDS, ObjectKey, Reports};
+use keyward_store::{Revision, Selector, Store, StoreError, Watch};
+use keyward_translate::xds::{CLUSTER, ENDPOINT};
+use keyward_translate::{FilterCode, LastGood, Output, Settings, XdsResources, misconfigured_node, xds};
+use keyward_xds::{Event as XdsEvent, StreamEvent};
+use tokio::sync::{mpsc, watch};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::filter::Filter;
+use crate::objects::Objects;
+use crate::published::Published;
+
+/// A store that fails is asked again after this.
+const STORE_RETRY: Duration = Duration::from_millis(500);
+
+/// Where the control loop publishes.
+pub(crate) struct Outlets {
+    /// The key tables.
+    pub(crate) keys: watch::Sender<KeyView>,
+    /// What each proxy is told.
+    pub(crate) xds: keyward_xds::Cache,
+    /// What each proxy said to it.
+    pub(crate) ads: keyward_xds::AdsService,
+    /// What is said of each object.
+    pub(crate) published: watch::Sender<Arc<Published>>,
+}
+
+/// The control loop.
+pub(crate) struct ControlLoop {
+    store: Arc<dyn Store>,
+    settings: Settings,
+    filter: Filter,
+    outlets: Outlets,
+    objects: Objects,
+    index: KeyIndex,
+    last_good: LastGood,
+    revision: Revision,
+    /// What each role was told last: whom to blame for a refusal.
+    told: BTreeMap<String, XdsResources>,
+    /// The reports of the last translation, without refusals.
+    reports: Reports,
+}
+
+// === impl ControlLoop ===
+
+impl ControlLoop {
+    pub(crate) fn new(store: Arc<dyn Store>, settings: Settings, filter: Filter, outlets: Outlets) -> Self {
+        Self {
+            store,
+            settings,
+            filter,
+            outlets,
+            objects: Objects::default(),
+            index: KeyIndex::new(),
+            last_good: LastGood::default(),
+            revision: Revision::default(),
+            told: BTreeMap::new(),
+            reports: Reports::default(),
+        }
+    }
+
+    /// Runs until cancelled. A store that fails is retried; what was published stays.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read at the start.
+    pub(crate) async fn run(
+        mut self,
+        mut xds_events: mpsc::Receiver<StreamEvent>,
+        cancelled: CancellationToken,
+    ) -> anyhow::Result<()> {
+        let mut changes = self.start().await.context("the store could not be read")?;
+        self.publish();
+        loop {
+            tokio::select! {
+                () = cancelled.cancelled() => return Ok(()),
+                batch = changes.next() => match batch {
+                    Some(Ok(events)) => {
+                        let mut key_changes = Vec::new();
+                        for event in &events {
+                            self.revision = self.revision.max(event.revision());
+                            key_changes.extend(self.objects.apply(event));
+                        }
+                        self.index.apply(self.revision.0, key_changes);
+                        self.publish();
+                    }
+                    Some(Err(error)) => {
+                        tracing::error!("the store cannot be followed, trying again: {error}");
+                        changes = self.restart(&cancelled).await?;
+                    }
+                    None => changes = self.restart(&cancelled).await?,
+                },
+                Some(event) = xds_events.recv() => self.on_xds_event(&event),
+            }
+        }
+    }
+
+    /// Reads everything, and follows from there.
+    async fn start(&mut self) -> Result<Watch, StoreError> {
+        self.objects = Objects::default();
+        let mut key_changes: Vec<Change> = Vec::new();
+        let mut from = None;
+        for kind in KINDS {
+            let page = self.store.list(Selector::kind(kind.name), None, None).await?;
+            // Later lists may show more than the first: the watch repeats it, which does no harm.
+            from.get_or_insert(page.revision);
+            key_changes.extend(page.records.iter().filter_map(|record| self.objects.put(record)));
+        }
+        self.revision = from.unwrap_or_default();
+        self.index = KeyIndex::new();
+        self.index.apply(self.revision.0, key_changes);
+        self.store.watch(self.revision).await
+    }
+
+    async fn restart(&mut self, cancelled: &CancellationToken) -> anyhow::Result<Watch> {
+        loop {
+            tokio::select! {
+                () = cancelled.cancelled() => anyhow::bail!("stopped while the store was failing"),
+                () = sleep(STORE_RETRY) => {}
+            }
+            match self.start().await {
+                Ok(watch) => {
+                    self.publish();
+                    return Ok(watch);
+                }
+                Err(error) => tracing::error!("the store cannot be read, trying again: {error}"),
+            }
+        }
+    }
+
+    /// Translates everything and tells everybody: keys first, then what uses them.
+    fn publish(&mut self) {
+        let Output { proxies, reports, last_good } =
+            keyward_translate::translate(self.objects.input(), &self.settings, &self.last_good);
+        self.last_good = last_good;
+
+        let wanted: BTreeMap<String, BTreeSet<String>> =
+            proxies.iter().map(|(role, proxy)| (role.clone(), proxy.tables.clone())).collect();
+        self.outlets.keys.send_replace(self.index.view(wanted));
+
+        for (role, proxy) in &proxies {
+            let config = keyward_translate::filter_config(proxy, &self.settings);
+            let code: &FilterCode = self.filter.code_for(role, config.version);
+            let resources = xds(proxy, code, &self.settings);
+            self.outlets.xds.publish(role.as_str(), snapshot(&resources));
+            self.told.insert(role.clone(), resources);
+        }
+        let gone: Vec<String> =
+            self.told.keys().filter(|role| !proxies.contains_key(*role)).cloned().collect();
+        for role in gone {
+            self.outlets.xds.remove(&role);
+            self.told.remove(&role);
+        }
+        let fallback = misconfigured_node(None, &self.settings);
+        self.outlets.xds.set_fallback(snapshot(&fallback));
+
+        self.reports = self.objects.reports();
+        self.reports.merge(&self.index.reports());
+        self.reports.merge(&reports);
+        self.report();
+    }
+
+    fn on_xds_event(&mut self, StreamEvent { client, event, .. }: &StreamEvent) {
+        match event {
+            XdsEvent::Connected => {
+                tracing::info!(node = %client.node_id, role = %client.node_key, "proxy connected")
+            }
+            XdsEvent::Disconnected => {
+                tracing::info!(node = %client.node_id, role = %client.node_key, "proxy gone")
+            }
+            XdsEvent::Nacked(nack) => {
+                tracing::error!(
+                    node = %client.node_id, type_url = %nack.type_url,
+                    "a proxy refused configuration: {}", nack.message
+                );
+                if &*nack.type_url == keyward_translate::xds::EXTENSION {
+                    self.filter.refused(&client.node_key);
+                }
+            }
+            XdsEvent::Acked(_) | XdsEvent::Restarted => {}
+            _ => return,
+        }
+        self.report();
+    }
+
+    /// Publishes what there is to say of each object, standing refusals included.
+    fn report(&self) {
+        let mut reports = self.reports.clone();
+        for client in self.outlets.ads.clients() {
+            let Some(resources) = self.told.get(&*client.client.node_key) else { continue };
+            for one_type in &client.types {
+                for refused in &one_type.rejected {
+                    let reason = format!("proxy {} refuses it: {}", client.client.node_id, refused.message);
+                    for object in origin(resources, &one_type.type_url, &refused.name) {
+                        reports.reject(object.clone(), reason.clone());
+                    }
+                }
+            }
+        }
+        let published = Published { revision: Some(self.revision), reports };
+        self.outlets.published.send_replace(Arc::new(published));
+    }
+}
+
+/// The objects that a resource was made from.
+fn origin<'a>(resources: &'a XdsResources, type_url: &str, name: &str) -> &'a [ObjectKey] {
+    let found =
+        resources.origin.iter().find(|((of_type, of_name), _)| *of_type == type_url && of_name == name);
+    found.map_or(&[], |(_, objects)| objects)
+}
+
+fn snapshot(resources: &XdsResources) -> keyward_xds::Snapshot {
+    let mut builder = keyward_xds::Snapshot::builder();
+    for encoded in resources.iter() {
+        let mut resource =
+            keyward_xds::Resource::new(encoded.type_url, encoded.name.as_str(), encoded.bytes.clone());
+        if encoded.type_url == CLUSTER
+            && let Some(endpoints) = resources.endpoints_of_cluster.get(&encoded.name)
+        {
+            resource = resource.rewarming(ENDPOINT, endpoints.as_str());
+        }
+        builder = builder.insert_resource(resource);
+    }
+    builder.build()
+}

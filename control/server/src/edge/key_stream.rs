@@ -1,0 +1,181 @@
+//! The key stream at its edge: `keyward.keys.v1.KeyDistribution/Stream`.
+//!
+//! One task a stream moves messages between tonic and a [`Session`]. What is to be sent next is
+//! pulled from the session only when the stream has room, so a slow worker holds nothing but its
+//! place in the table.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use keyward_filter_core::wire::{ClientMessage, METHOD, SERVICE, ServerMessage};
+use keyward_keys::{KeyView, Session, SessionEvent, Workers};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, watch};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::codegen::{Body, BoxFuture, Service, StdError, http};
+use tonic::server::{Grpc, NamedService, StreamingService};
+use tonic::{Request, Response, Status, Streaming};
+use tonic_prost::ProstCodec;
+
+/// Messages that may wait in a stream; a chunk is at most 256 KiB.
+const STREAM_BUFFER: usize = 4;
+/// Workers send little: names, versions, reasons.
+const MAX_CLIENT_MESSAGE: usize = 1024 * 1024;
+
+/// What every connected worker holds, shared between streams and readers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WorkersHandle {
+    workers: Arc<Mutex<Workers>>,
+}
+
+/// The tonic service.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyStream {
+    view: watch::Receiver<KeyView>,
+    workers: WorkersHandle,
+}
+
+/// Serves one stream until either side ends it.
+async fn serve(
+    mut inbound: Streaming<ClientMessage>,
+    outbound: mpsc::Sender<Result<ServerMessage, Status>>,
+    mut view: watch::Receiver<KeyView>,
+    workers: WorkersHandle,
+) {
+    let mut session = Session::new();
+    let connection = workers.with(Workers::connect);
+    loop {
+        let full = match fill(&mut session, &outbound, &view.borrow_and_update(), &mut |message| {
+            workers.with(|workers| workers.on_sent(connection, message));
+        }) {
+            Ok(()) => false,
+            Err(TrySendError::Full(())) => true,
+            Err(TrySendError::Closed(())) => break,
+        };
+        tokio::select! {
+            message = inbound.message() => {
+                let message = match message {
+                    Ok(Some(message)) => message,
+                    Ok(None) => break,
+                    Err(status) => {
+                        tracing::debug!(code = ?status.code(), "key stream ended: {}", status.message());
+                        break;
+                    }
+                };
+                match session.on_message(message) {
+                    Ok(events) => {
+                        for event in events {
+                            log(&event);
+                            workers.with(|workers| workers.on_event(connection, &event));
+                        }
+                    }
+                    Err(error) => {
+                        tracing::warn!("key stream refused: {error}");
+                        // The stream may be full or gone: it ends either way.
+                        let _ = outbound.try_send(Err(Status::invalid_argument(error.to_string())));
+                        break;
+                    }
+                }
+            }
+            // The room itself is taken by `fill`.
+            room = outbound.reserve(), if full => if room.is_err() { break },
+            changed = view.changed() => if changed.is_err() { break },
+            () = outbound.closed() => break,
+        }
+    }
+    workers.with(|workers| workers.disconnect(connection));
+}
+
+/// Sends what the session has to say, as far as there is room.
+fn fill(
+    session: &mut Session,
+    outbound: &mpsc::Sender<Result<ServerMessage, Status>>,
+    view: &KeyView,
+    on_sent: &mut dyn FnMut(&ServerMessage),
+) -> Result<(), TrySendError<()>> {
+    loop {
+        let room = outbound.try_reserve()?;
+        match session.next(view) {
+            Some(message) => {
+                on_sent(&message);
+                room.send(Ok(message));
+            }
+            None => return Ok(()),
+        }
+    }
+}
+
+fn log(event: &SessionEvent) {
+    match event {
+        SessionEvent::Subscribed { node, role, worker, build, .. } => {
+            tracing::info!(%node, %role, %worker, %build, "key stream subscribed");
+        }
+        SessionEvent::Nacked { table, reason } => tracing::warn!(%table, %reason, "a worker refused keys"),
+        SessionEvent::Acked { .. } | SessionEvent::ConfigApplied { .. } => {}
+    }
+}
+
+// === impl WorkersHandle ===
+
+impl WorkersHandle {
+    /// Looks at or changes the registry. Never held across an await.
+    pub(crate) fn with<T>(&self, action: impl FnOnce(&mut Workers) -> T) -> T {
+        action(&mut self.workers.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+// === impl KeyStream ===
+
+impl KeyStream {
+    /// A service that sends what `view` says and notes in `workers` what is held.
+    #[must_use]
+    pub(crate) fn new(view: watch::Receiver<KeyView>, workers: WorkersHandle) -> Self {
+        Self { view, workers }
+    }
+}
+
+impl NamedService for KeyStream {
+    const NAME: &'static str = SERVICE;
+}
+
+impl StreamingService<ClientMessage> for KeyStream {
+    type Response = ServerMessage;
+    type ResponseStream = ReceiverStream<Result<ServerMessage, Status>>;
+    type Future = BoxFuture<Response<Self::ResponseStream>, Status>;
+
+    fn call(&mut self, request: Request<Streaming<ClientMessage>>) -> Self::Future {
+        let (view, workers) = (self.view.clone(), self.workers.clone());
+        Box::pin(async move {
+            let (sender, receiver) = mpsc::channel(STREAM_BUFFER);
+            tokio::spawn(serve(request.into_inner(), sender, view, workers));
+            Ok(Response::new(ReceiverStream::new(receiver)))
+        })
+    }
+}
+
+impl<B> Service<http::Request<B>> for KeyStream
+where
+    B: Body + Send + 'static,
+    B::Error: Into<StdError> + Send + 'static,
+{
+    type Response = http::Response<tonic::body::Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move {
+            if request.uri().path() != format!("/{SERVICE}/{METHOD}") {
+                return Ok(Status::unimplemented("this service has one method: Stream").into_http());
+            }
+            let codec = ProstCodec::<ServerMessage, ClientMessage>::default();
+            let mut grpc = Grpc::new(codec).max_decoding_message_size(MAX_CLIENT_MESSAGE);
+            Ok(grpc.streaming(service, request).await)
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! An Envoy process: our child, or one that an earlier control server left behind.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde::{Deserialize, Serialize};
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep};
+
+/// How often an adopted process is looked at.
+const POLL: Duration = Duration::from_millis(100);
+
+/// A running Envoy.
+#[derive(Debug)]
+pub(super) struct Process {
+    pid: Pid,
+    child: Option<Child>,
+    started: u64,
+}
+
+/// Everything that an Envoy is started with. Two that are equal run alike.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Launch {
+    /// The program and its arguments.
+    pub(super) command: Vec<String>,
+    /// The text of its bootstrap configuration, which the command names by path only.
+    pub(super) bootstrap: String,
+}
+
+/// What is written down about a running Envoy, so that the next control server can adopt it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    pid: i32,
+    /// Start time in clock ticks since boot: tells the process from a later one with its pid.
+    started: u64,
+    launch: Launch,
+}
+
+fn note_path(folder: &Path) -> PathBuf {
+    folder.join("envoy.json")
+}
+
+/// The start time of a process from `/proc/<pid>/stat`, or none when it is gone or a zombie.
+fn start_time(pid: i32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The command name is in parentheses and may hold anything; the fields follow the last one.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let state = fields.first()?;
+    if *state == "Z" || *state == "X" {
+        return None;
+    }
+    fields.get(19)?.parse().ok()
+}
+
+// === impl Process ===
+
+impl Process {
+    /// Starts an Envoy and writes down that it runs.
+    pub(super) fn spawn(folder: &Path, launch: &Launch) -> anyhow::Result<Self> {
+        let (program, arguments) = launch.command.split_first().context("the command is empty")?;
+        let child = Command::new(program)
+            .args(arguments)
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            // Its own group: a Ctrl-C in the terminal reaches the control server alone, which
+            // then stops Envoy in order.
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("{program} could not be started"))?;
+        let raw =
+            i32::try_from(child.id().context("envoy ended at once")?).context("the pid is out of range")?;
+        let pid = Pid::from_raw(raw).context("the pid is zero")?;
+        let started = start_time(raw).unwrap_or_default();
+        let note = Note { pid: raw, started, launch: launch.clone() };
+        let path = note_path(folder);
+        std::fs::write(&path, serde_json::to_vec(&note)?)
+            .with_context(|| format!("{} could not be written", path.display()))?;
+        Ok(Self { pid, child: Some(child), started })
+    }
+
+    /// The Envoy that an earlier control server left running, with what it was started with.
+    pub(super) fn left_behind(folder: &Path) -> Option<(Self, Launch)> {
+        let note: Note = serde_json::from_slice(&std::fs::read(note_path(folder)).ok()?).ok()?;
+        let pid = Pid::from_raw(note.pid)?;
+        (start_time(note.pid)? == note.started)
+            .then_some((Self { pid, child: None, started: note.started }, note.launch))
+    }
+
+    /// The process id.
+    pub(super) fn id(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// Waits until it has ended; says how, where that can be known.
+    pub(super) async fn ended(&mut self) -> String {
+        match &mut self.child {
+            Some(child) => match child.wait().await {
+                Ok(status) => status.to_string(),
+                Err(error) => error.to_string(),
+            },
+            None => {
+                while self.is_alive() {
+                    sleep(POLL).await;
+                }
+                "an adopted process: its status is not known".to_owned()
+            }
+        }
+    }
+
+    /// Asks it to end, waits, and kills it when it does not end in time.
+    pub(super) async fn stop(&mut self, patience: Duration) -> anyhow::Result<()> {
+        for signal in [Signal::TERM, Signal::KILL] {
+            if !self.is_alive() {
+                return Ok(());
+            }
+            // It may end between the look and the signal.
+            let _ = kill_process(self.pid, signal);
+            let deadline = Instant::now() + patience;
+            tokio::select! {
+                _ = self.ended() => return Ok(()),
+                () = tokio::time::sleep_until(deadline) => {}
+            }
+        }
+        bail!("process {} does not end", self.id())
+    }
+
+    fn is_alive(&self) -> bool {
+        test_kill_process(self.pid).is_ok() && start_time(self.id()) == Some(self.started)
+    }
+}

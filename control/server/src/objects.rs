@@ -1,0 +1,111 @@
+//! The typed cache of everything in the store: what the control loop translates.
+
+use keyward_keys::Change;
+use keyward_resource::kinds::Resource;
+use keyward_resource::{ObjectKey, ObjectRef, Reports, decode, kind};
+use keyward_store::{Event, Key, Record};
+use keyward_translate::Input;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// All objects, decoded. An object that cannot be decoded is reported and counts as absent.
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    input: Input,
+    broken: BTreeMap<ObjectKey, String>,
+}
+
+/// Reads a stored object.
+fn read(record: &Record) -> Result<(&'static str, Resource), (Option<&'static str>, String)> {
+    let kind = kind::by_name(&record.key.kind).ok_or_else(|| (None, "unknown kind".to_owned()))?;
+    let mut object: Value = serde_json::from_slice(&record.body)
+        .map_err(|_| (Some(kind.name), "the stored object is not JSON".to_owned()))?;
+    object["metadata"]["resourceVersion"] = record.revision.0.to_string().into();
+    match decode(kind, &object) {
+        Ok(resource) => Ok((kind.name, resource)),
+        Err(errors) => {
+            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            Err((Some(kind.name), errors.join("; ")))
+        }
+    }
+}
+
+// === impl Objects ===
+
+impl Objects {
+    /// What translation reads.
+    pub(crate) fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// What there is to say about objects that could not be decoded.
+    pub(crate) fn reports(&self) -> Reports {
+        let mut reports = Reports::default();
+        for (key, why) in &self.broken {
+            reports.reject(key.clone(), why.clone());
+        }
+        reports
+    }
+
+    /// Takes over a change of the store; answers with what it means for the key index.
+    pub(crate) fn apply(&mut self, event: &Event) -> Option<Change> {
+        match event {
+            Event::Put(record) => self.put(record),
+            Event::Delete { key, .. } => self.remove(key),
+        }
+    }
+
+    /// Takes over one object.
+    pub(crate) fn put(&mut self, record: &Record) -> Option<Change> {
+        let id = ObjectRef::new(&record.key.namespace, &record.key.name);
+        let (kind, resource) = match read(record) {
+            Ok(read) => read,
+            Err((kind, why)) => {
+                tracing::warn!(object = %record.key, "a stored object cannot be used: {why}");
+                let change = self.remove(&record.key);
+                if let Some(kind) = kind {
+                    self.broken.insert(ObjectKey::new(kind, id.namespace, id.name), why);
+                }
+                return change;
+            }
+        };
+        self.broken.remove(&ObjectKey::new(kind, &id.namespace, &id.name));
+        match resource {
+            Resource::ApiKeySecret(secret) => return Some(Change::PutSecret(secret)),
+            Resource::OtherSecret(_) => return Some(Change::DeleteSecret(id)),
+            Resource::AuthConfig(config) => {
+                self.input.auth_configs.insert(id, Arc::new(config.clone()));
+                return Some(Change::PutAuthConfig(config));
+            }
+            Resource::Upstream(upstream) => {
+                self.input.upstreams.insert(id, Arc::new(upstream));
+            }
+            Resource::VirtualService(service) => {
+                self.input.virtual_services.insert(id, Arc::new(service));
+            }
+            Resource::Gateway(gateway) => {
+                self.input.gateways.insert(id, Arc::new(gateway));
+            }
+        }
+        None
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<Change> {
+        let id = ObjectRef::new(&key.namespace, &key.name);
+        let kind = kind::by_name(&key.kind)?;
+        self.broken.remove(&ObjectKey::new(kind.name, &id.namespace, &id.name));
+        match kind.name {
+            "Secret" => return Some(Change::DeleteSecret(id)),
+            "AuthConfig" => {
+                self.input.auth_configs.remove(&id);
+                return Some(Change::DeleteAuthConfig(id));
+            }
+            "Upstream" => drop(self.input.upstreams.remove(&id)),
+            "VirtualService" => drop(self.input.virtual_services.remove(&id)),
+            "Gateway" => drop(self.input.gateways.remove(&id)),
+            _ => {}
+        }
+        None
+    }
+}

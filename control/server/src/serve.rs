@@ -1,0 +1,216 @@
+//! `keyward serve`: everything started in order, watched, and stopped in order.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, bail};
+use bytes::Bytes;
+use keyward_keys::KeyView;
+use keyward_store::{SqliteStore, Store};
+use keyward_translate::Settings;
+use keyward_xds::AdsService;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::args::ServeArgs;
+use crate::control::{ControlLoop, Outlets};
+use crate::edge::{KeyStream, WorkersHandle};
+use crate::envoy::{BootstrapOptions, Supervisor, SupervisorOptions};
+use crate::filter::Filter;
+use crate::published::Published;
+use crate::rest::{Api, HostGuard};
+
+/// The Envoy cluster of the control server in every bootstrap.
+const CONTROL_CLUSTER: &str = "keyward-control";
+/// The proxy that is served when nothing else is said.
+const PROXY: &str = "gateway-proxy";
+/// The identity header until Settings can name another.
+const IDENTITY_HEADER: &str = keyward_filter_core::config::DEFAULT_IDENTITY_HEADER;
+/// xDS events that may wait for the control loop.
+const XDS_EVENTS: usize = 1024;
+/// How soon a proxy that is gone without a word is noticed.
+const KEEPALIVE: Duration = Duration::from_secs(5);
+
+/// Runs the control server until it is told to stop by SIGINT or SIGTERM, or until a part of it
+/// fails. `filter` is the filter module that is used unless the arguments name another.
+///
+/// # Errors
+///
+/// When something cannot be started, or when a part of the server fails.
+pub async fn serve(args: ServeArgs, filter: Bytes) -> anyhow::Result<()> {
+    let stop = CancellationToken::new();
+    let signals = signals()?;
+    let mut tasks = start(&args, filter, &stop).await?;
+    tokio::select! {
+        signal = signals => tracing::info!("stopping ({signal})"),
+        Some(ended) = tasks.join_next() => {
+            stop.cancel();
+            while tasks.join_next().await.is_some() {}
+            return match ended {
+                Ok(outcome) => outcome.and_then(|()| bail!("a part of the server ended unexpectedly")),
+                Err(panic) => Err(panic).context("a part of the server failed"),
+            };
+        }
+    }
+    stop.cancel();
+    let mut outcome = Ok(());
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(error) = ended.context("a part of the server failed").and_then(|outcome| outcome) {
+            tracing::error!("while stopping: {error:#}");
+            outcome = Err(error);
+        }
+    }
+    tracing::info!("stopped");
+    outcome
+}
+
+/// Starts every part: the ports first, so that a taken one stops everything before it began.
+async fn start(
+    args: &ServeArgs,
+    filter: Bytes,
+    stop: &CancellationToken,
+) -> anyhow::Result<JoinSet<anyhow::Result<()>>> {
+    check_exposure(args)?;
+    let rest = listen(args.rest, "the REST API", "--rest").await?;
+    let grpc = listen(args.xds, "xDS and the key stream", "--xds").await?;
+    let envoy = if args.no_envoy { None } else { Some(find_envoy(args)?) };
+    let filter = match &args.filter {
+        Some(path) => std::fs::read(path)
+            .with_context(|| format!("the filter module {} could not be read", path.display()))?
+            .into(),
+        None => filter,
+    };
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(args.data.join("keyward.db")).await?);
+
+    let (keys, key_view) = watch::channel(KeyView::default());
+    let (published, reports) = watch::channel(Arc::new(Published::default()));
+    let (xds_sink, xds_events) = mpsc::channel(XDS_EVENTS);
+    let xds = keyward_xds::Cache::new();
+    let settings = Settings {
+        system_namespace: args.system_namespace.clone(),
+        identity_header: IDENTITY_HEADER.to_owned(),
+        wait_for_keys_ms: args.wait_for_keys,
+        default_gateway: args.gateway,
+        control_cluster: CONTROL_CLUSTER.to_owned(),
+    };
+    let ads = AdsService::builder(xds.clone(), role_of).events(xds_sink).clock(SystemTime::now).build();
+    let outlets = Outlets { keys, xds, ads: ads.clone(), published };
+    let control = ControlLoop::new(store.clone(), settings, Filter::new(filter), outlets);
+
+    let mut tasks = JoinSet::new();
+    tasks.spawn(control.run(xds_events, stop.clone()));
+
+    let key_stream = KeyStream::new(key_view, WorkersHandle::default());
+    let router = tonic::transport::Server::builder()
+        .http2_keepalive_interval(Some(KEEPALIVE))
+        .http2_keepalive_timeout(Some(KEEPALIVE))
+        .add_service(ads.into_server())
+        .add_service(key_stream);
+    let stopped = stop.clone().cancelled_owned();
+    tasks.spawn(async move {
+        // Streams never end by themselves: closing the port must not wait for them.
+        tokio::select! {
+            outcome = router.serve_with_incoming(TcpListenerStream::new(grpc)) => outcome.context("the gRPC port failed"),
+            () = stopped => Ok(()),
+        }
+    });
+
+    let api = Api::new(store, reports, &args.system_namespace).router(HostGuard::of(args.rest));
+    let stopped = stop.clone().cancelled_owned();
+    tasks.spawn(async move {
+        axum::serve(rest, api).with_graceful_shutdown(stopped).await.context("the REST port failed")
+    });
+
+    if let Some(envoy) = envoy {
+        let supervisor = Supervisor::new(SupervisorOptions {
+            envoy,
+            folder: args.data.join("envoy"),
+            concurrency: args.envoy_concurrency,
+            log_level: args.proxy_log_level.clone(),
+            bootstrap: BootstrapOptions {
+                node_id: PROXY.to_owned(),
+                role: format!("{}~{PROXY}", args.system_namespace),
+                control_cluster: CONTROL_CLUSTER.to_owned(),
+                control: reachable(args.xds),
+                admin: args.admin,
+            },
+        })?;
+        tasks.spawn(supervisor.run(stop.clone()));
+    }
+    tracing::info!(rest = %args.rest, xds = %args.xds, data = %args.data.display(), "keyward serves");
+    Ok(tasks)
+}
+
+/// Off loopback nothing protects the ports yet, so it has to be asked for.
+fn check_exposure(args: &ServeArgs) -> anyhow::Result<()> {
+    let ports = [("--rest", args.rest), ("--xds", args.xds), ("--admin", args.admin)];
+    for (flag, address) in ports {
+        if !args.insecure_bind && !address.ip().is_loopback() {
+            bail!(
+                "{flag} {address} is not a loopback address, and neither TLS nor credentials protect this port\n\
+                 hint: use 127.0.0.1, or say --insecure-bind if the network around it is trusted"
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn listen(address: SocketAddr, what: &str, flag: &str) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| {
+        format!("{address} is not free for {what}\nhint: choose another address with {flag}, or stop what uses this one")
+    })
+}
+
+/// The address at which this machine reaches what listens on `address`.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
+}
+
+fn find_envoy(args: &ServeArgs) -> anyhow::Result<PathBuf> {
+    if let Some(path) = &args.envoy {
+        if !path.is_file() {
+            bail!("there is no Envoy at {}\nhint: check --envoy (or KEYWARD_ENVOY)", path.display());
+        }
+        return Ok(path.clone());
+    }
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    std::iter::once(PathBuf::from(".tools/bin"))
+        .chain(std::env::split_paths(&on_path))
+        .map(|folder| folder.join("envoy"))
+        .find(|candidate| candidate.is_file())
+        .context("no Envoy was found\nhint: name it with --envoy PATH, or say --no-envoy when proxies run elsewhere")
+}
+
+/// The key under which a proxy's configuration is published: its role.
+fn role_of(node: &envoy_types::pb::envoy::config::core::v3::Node) -> String {
+    keyward_xds::node::metadata_string(node, "role").unwrap_or_default().to_owned()
+}
+
+/// Resolves at the first SIGINT or SIGTERM. A second one ends the process at once.
+fn signals() -> anyhow::Result<impl Future<Output = &'static str>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT cannot be handled")?;
+    let mut terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be handled")?;
+    Ok(async move {
+        let name = tokio::select! {
+            _ = interrupt.recv() => "SIGINT",
+            _ = terminate.recv() => "SIGTERM",
+        };
+        tokio::spawn(async move {
+            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+            std::process::exit(130);
+        });
+        name
+    })
+}
