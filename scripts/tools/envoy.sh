@@ -17,14 +17,18 @@ envoy_get() {
     if [ -n "${ENVOY:-}" ]; then
         [ -x "$ENVOY" ] || die "no executable Envoy at $ENVOY" "give the path of an Envoy $envoy_version binary"
         found=$(envoy_version_of "$ENVOY")
+        [ -n "$found" ] || die "$ENVOY is no Envoy, or does not run on this machine" \
+            "give the path of an Envoy $envoy_version binary"
         [ "$found" = "$envoy_version" ] ||
-            say "warning: $ENVOY is Envoy ${found:-of an unknown version}; Keyward is tested with $envoy_version"
+            say "warning: $ENVOY is Envoy $found; Keyward is tested with $envoy_version"
         say "using the Envoy at $ENVOY"
         ln -sf "$ENVOY" "$tools/bin/envoy"
         echo "chosen $ENVOY" >"$tools/envoy.stamp"
         return 0
     fi
     on_path=$(command -v envoy || true)
+    # Our own link is no source.
+    [ "$on_path" != "$tools/bin/envoy" ] || on_path=
     if [ -n "$on_path" ] && [ "$(envoy_version_of "$on_path")" = "$envoy_version" ]; then
         say "using the Envoy $envoy_version at $on_path"
         ln -sf "$on_path" "$tools/bin/envoy"

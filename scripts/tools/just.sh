@@ -7,7 +7,7 @@ just_ready() { [ -x "$tools/bin/just" ]; }
 just_get() {
     say "fetching just $just_version (PyPI wheel rust-just, 2 MB)"
     if fetch_wheel "rust-just==$just_version" /scripts/just "$tools/bin/just"; then return 0; fi
-    if have just; then
+    if have just && [ "$(command -v just)" != "$tools/bin/just" ]; then
         say "$fetch_problem; using $(command -v just)"
         ln -sf "$(command -v just)" "$tools/bin/just"
         return 0
