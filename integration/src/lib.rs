@@ -3,6 +3,7 @@
 //!
 //! It is not part of the product, and nothing of the product depends on it.
 
+pub mod cases;
 pub mod headers;
 pub mod paths;
 pub mod wasm_host;

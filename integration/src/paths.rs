@@ -26,7 +26,7 @@ pub fn target_dir() -> PathBuf {
 ///
 /// When it was not built; the message says how to build it.
 pub fn filter_wasm() -> anyhow::Result<PathBuf> {
-    existing(target_dir().join("wasm32-wasip1/filter/keyward_filter.wasm"), "./x build-filter")
+    existing(target_dir().join("wasm32-wasip1/filter/keyward_filter.wasm"), "./x filter")
 }
 
 /// The filter with the feature `fault-injection`: it traps, or lets pass, on demand.
@@ -36,7 +36,7 @@ pub fn filter_wasm() -> anyhow::Result<PathBuf> {
 /// When it was not built; the message says how to build it.
 pub fn faulty_filter_wasm() -> anyhow::Result<PathBuf> {
     let path = "fault-injection/wasm32-wasip1/filter/keyward_filter.wasm";
-    existing(target_dir().join(path), "./x build-filter")
+    existing(target_dir().join(path), "./x filter-faulty")
 }
 
 /// The keyward binary.
@@ -45,7 +45,7 @@ pub fn faulty_filter_wasm() -> anyhow::Result<PathBuf> {
 ///
 /// When it was not built; the message says how to build it.
 pub fn keyward() -> anyhow::Result<PathBuf> {
-    existing(target_dir().join("debug/keyward"), "./x build")
+    existing(target_dir().join("debug/keyward"), "cargo build -p keyward")
 }
 
 /// The Envoy that the tests run.

@@ -1,5 +1,8 @@
 //! The hostcalls `env.proxy_*` that have nothing to do with a request.
 
+use envoy_types::pb::envoy::config::core::v3::GrpcService;
+use envoy_types::pb::envoy::config::core::v3::grpc_service::TargetSpecifier;
+use prost::Message as _;
 use wasmtime::{Caller, Linker, Result};
 
 use super::Status;
@@ -22,6 +25,15 @@ pub(super) fn hostcall(
         return Ok(Status::InternalFailure as u32);
     }
     Ok(call(caller)? as u32)
+}
+
+/// The upstream of a stream is a `GrpcService` message, or else the plain name of a cluster.
+fn cluster_name(upstream: &[u8]) -> String {
+    let service = GrpcService::decode(upstream).ok().and_then(|service| service.target_specifier);
+    match service {
+        Some(TargetSpecifier::EnvoyGrpc(envoy)) => envoy.cluster_name,
+        _ => String::from_utf8_lossy(upstream).into_owned(),
+    }
 }
 
 pub(super) fn link(linker: &mut Linker<HostState>) -> Result<()> {
@@ -64,7 +76,7 @@ fn link_basics(linker: &mut Linker<HostState>) -> Result<()> {
         "proxy_set_tick_period_milliseconds",
         |mut c: Caller<'_, HostState>, period: u32| {
             hostcall(&mut c, "proxy_set_tick_period_milliseconds", |c| {
-                c.data_mut().tick_period_ms = period;
+                c.data_mut().set_tick(period);
                 Ok(Status::Ok)
             })
         },
@@ -75,7 +87,7 @@ fn link_basics(linker: &mut Linker<HostState>) -> Result<()> {
         |mut c: Caller<'_, HostState>, context: u32| {
             hostcall(&mut c, "proxy_set_effective_context", |c| {
                 let state = c.data_mut();
-                if context != state.root && !state.streams.contains_key(&context) {
+                if !state.has_context(context) {
                     return Ok(Status::BadArgument);
                 }
                 state.effective = context;
@@ -184,7 +196,7 @@ fn link_grpc(linker: &mut Linker<HostState>) -> Result<()> {
                 let method = text(method_at, method_length)?;
                 let stream = GrpcStream {
                     context: c.data().effective,
-                    cluster: text(cluster_at, cluster_length)?,
+                    cluster: cluster_name(&read(c, cluster_at, cluster_length)?),
                     method: format!("{service}/{method}"),
                     sent: Vec::new(),
                 };
@@ -202,7 +214,10 @@ fn link_grpc(linker: &mut Linker<HostState>) -> Result<()> {
         |mut c: Caller<'_, HostState>, id: u32, at: u32, length: u32, _end: u32| {
             hostcall(&mut c, "proxy_grpc_send", |c| {
                 let message = read(c, at, length)?;
-                match c.data_mut().grpc.open.get_mut(&id) {
+                // Envoy keeps streams by context: nobody can send on another's.
+                let context = c.data().effective;
+                let stream = c.data_mut().grpc.open.get_mut(&id);
+                match stream.filter(|stream| stream.context == context) {
                     Some(stream) => stream.sent.push(message),
                     None => return Ok(Status::NotFound),
                 }
@@ -212,9 +227,14 @@ fn link_grpc(linker: &mut Linker<HostState>) -> Result<()> {
     )?;
     for name in ["proxy_grpc_close", "proxy_grpc_cancel"] {
         linker.func_wrap("env", name, move |mut c: Caller<'_, HostState>, id: u32| {
-            hostcall(&mut c, name, |c| match c.data_mut().grpc.open.remove(&id) {
-                Some(_) => Ok(Status::Ok),
-                None => Ok(Status::NotFound),
+            hostcall(&mut c, name, |c| {
+                let state = c.data_mut();
+                let found = state.grpc.open.get(&id);
+                if found.is_none_or(|stream| stream.context != state.effective) {
+                    return Ok(Status::NotFound);
+                }
+                state.grpc.open.remove(&id);
+                Ok(Status::Ok)
             })
         })?;
     }

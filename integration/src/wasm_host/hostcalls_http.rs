@@ -24,8 +24,7 @@ fn map<'a>(caller: &'a mut Caller<'_, HostState>, kind: u32) -> Option<&'a mut H
 pub(super) fn link(linker: &mut Linker<HostState>) -> Result<()> {
     link_reads(linker)?;
     link_changes(linker)?;
-    link_verdicts(linker)?;
-    link_absent(linker)
+    link_verdicts(linker)
 }
 
 fn link_reads(linker: &mut Linker<HostState>) -> Result<()> {
@@ -154,31 +153,6 @@ fn link_verdicts(linker: &mut Linker<HostState>) -> Result<()> {
                 });
                 Ok(Status::Ok)
             })
-        },
-    )?;
-    Ok(())
-}
-
-/// Hostcalls that the SDK can import and this filter must not need: there, so that a module
-/// loads, and answered with a code that shows.
-fn link_absent(linker: &mut Linker<HostState>) -> Result<()> {
-    fn absent(mut c: Caller<'_, HostState>, name: &'static str) -> u32 {
-        c.data_mut().count(name);
-        Status::Unimplemented as u32
-    }
-    linker.func_wrap("env", "proxy_close_stream", |c: Caller<'_, HostState>, _: u32| {
-        absent(c, "proxy_close_stream")
-    })?;
-    linker.func_wrap(
-        "env",
-        "proxy_set_property",
-        |c: Caller<'_, HostState>, _: u32, _: u32, _: u32, _: u32| absent(c, "proxy_set_property"),
-    )?;
-    linker.func_wrap(
-        "env",
-        "proxy_set_buffer_bytes",
-        |c: Caller<'_, HostState>, _: u32, _: u32, _: u32, _: u32, _: u32| {
-            absent(c, "proxy_set_buffer_bytes")
         },
     )?;
     Ok(())

@@ -13,6 +13,7 @@
 //! ```
 
 mod capabilities;
+mod exchange;
 mod grpc;
 mod guest;
 mod hostcalls;
@@ -20,13 +21,15 @@ mod hostcalls_http;
 mod metrics;
 mod module;
 mod state;
+mod streams;
 mod vm;
 mod wasi;
 
+pub use exchange::{Exchange, Outcome};
 pub use grpc::{GrpcMode, GrpcStream};
 pub use module::Host;
 pub use state::LocalReply;
-pub use vm::{Exchange, Outcome, Vm};
+pub use vm::Vm;
 
 /// The result codes of hostcalls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

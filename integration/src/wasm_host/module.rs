@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use anyhow::{Context as _, anyhow};
-use wasmtime::{Config, Engine, InstancePre, Linker, Module};
+use keyward_filter_core::capability::CAPABILITIES;
+use wasmtime::{Config, Engine, ExternType, InstancePre, Linker, Module, Store, Val};
 
 use super::capabilities::Capabilities;
 use super::state::HostState;
-use super::{hostcalls, hostcalls_http, wasi};
+use super::{Status, hostcalls, hostcalls_http, wasi};
 use crate::paths;
 
 /// A compiled filter, from which VMs are made.
@@ -21,8 +22,33 @@ pub struct Host {
 
 static FILTER: LazyLock<Result<Host, String>> = LazyLock::new(|| {
     let host = paths::filter_wasm().and_then(|path| Host::from_file(&path));
+    let host = host.map(|host| host.restricted_to(CAPABILITIES.iter().copied()));
     host.map_err(|error| format!("{error:#}"))
 });
+
+/// Hostcalls that the SDK can import and this filter must not need: there, so that a module loads,
+/// and answered with a code that shows.
+fn link_absent(linker: &mut Linker<HostState>, module: &Module) -> wasmtime::Result<()> {
+    for import in module.imports() {
+        let known = linker.get_by_import(
+            &mut Store::new(module.engine(), HostState::new(Capabilities::default())),
+            &import,
+        );
+        let ExternType::Func(function) = import.ty() else { continue };
+        if known.is_some() || import.module() != "env" {
+            continue;
+        }
+        let name = import.name().to_owned();
+        linker.func_new("env", import.name(), function, move |_, _, results| {
+            if let [result] = results {
+                *result = Val::I32(Status::Unimplemented as i32);
+                return Ok(());
+            }
+            wasmtime::bail!("the guest called {name}, which this host does not have")
+        })?;
+    }
+    Ok(())
+}
 
 // === impl Host ===
 
@@ -51,6 +77,7 @@ impl Host {
         hostcalls::link(&mut linker)?;
         hostcalls_http::link(&mut linker)?;
         wasi::link(&mut linker)?;
+        link_absent(&mut linker, &module)?;
         let ready = linker.instantiate_pre(&module)?;
         Ok(Self { engine, ready, capabilities: Capabilities::default() })
     }

@@ -25,6 +25,7 @@ pub struct LocalReply {
 /// One HTTP request.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
+    pub(super) root: u32,
     pub(super) route_name: Vec<u8>,
     pub(super) request: Headers,
     pub(super) response: Headers,
@@ -32,12 +33,23 @@ pub(super) struct Stream {
     pub(super) resumed: bool,
 }
 
+/// The timer of a root context.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tick {
+    pub(super) period_ms: u32,
+    /// When it was set, or ticked last.
+    pub(super) since_ns: u64,
+}
+
 /// Everything that hostcalls read and write.
 pub(super) struct HostState {
     pub(super) memory: Option<Memory>,
     pub(super) allocate: Option<TypedFunc<u32, u32>>,
     pub(super) capabilities: Capabilities,
+    /// The root context that gets new requests.
     pub(super) root: u32,
+    /// The timers of all root contexts.
+    pub(super) ticks: BTreeMap<u32, Tick>,
     pub(super) effective: u32,
     pub(super) streams: BTreeMap<u32, Stream>,
     pub(super) plugin_config: Vec<u8>,
@@ -46,21 +58,30 @@ pub(super) struct HostState {
     pub(super) metrics: Metrics,
     pub(super) logs: Vec<(u32, String)>,
     pub(super) now_ns: u64,
-    pub(super) tick_period_ms: u32,
     pub(super) random: u64,
-    /// Hostcalls by name, and calls back into the guest's allocator as `malloc`.
+    /// Callbacks and hostcalls by name, and calls back into the guest's allocator as `malloc`.
     pub(super) calls: BTreeMap<&'static str, u64>,
+}
+
+// === impl Tick ===
+
+impl Tick {
+    pub(super) fn due(&self) -> Option<u64> {
+        let period_ns = u64::from(self.period_ms) * 1_000_000;
+        (period_ns > 0).then_some(self.since_ns + period_ns)
+    }
 }
 
 // === impl HostState ===
 
 impl HostState {
-    pub(super) fn new(capabilities: Capabilities, seed: u64) -> Self {
+    pub(super) fn new(capabilities: Capabilities) -> Self {
         Self {
             memory: None,
             allocate: None,
             capabilities,
             root: 0,
+            ticks: BTreeMap::new(),
             effective: 0,
             streams: BTreeMap::new(),
             plugin_config: Vec::new(),
@@ -71,8 +92,7 @@ impl HostState {
             // Any moment will do, if only it is not zero: the epoch is a moment that clocks
             // that are not set show.
             now_ns: 1_700_000_000_000_000_000,
-            tick_period_ms: 0,
-            random: seed,
+            random: 1,
             calls: BTreeMap::new(),
         }
     }
@@ -83,6 +103,17 @@ impl HostState {
 
     pub(super) fn stream(&mut self) -> Option<&mut Stream> {
         self.streams.get_mut(&self.effective)
+    }
+
+    pub(super) fn has_context(&self, context: u32) -> bool {
+        self.ticks.contains_key(&context) || self.streams.contains_key(&context)
+    }
+
+    /// Sets the timer of the root that the effective context belongs to, as Envoy does.
+    pub(super) fn set_tick(&mut self, period_ms: u32) {
+        let root = self.streams.get(&self.effective).map_or(self.effective, |stream| stream.root);
+        let since_ns = self.now_ns;
+        self.ticks.insert(root, Tick { period_ms, since_ns });
     }
 
     /// A property of the effective context, by its path joined with dots.

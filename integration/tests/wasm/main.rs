@@ -1,0 +1,9 @@
+//! Tests of the filter's `.wasm`, the very file that Envoy loads, in wasmtime.
+
+mod artifact;
+mod budgets;
+mod cases;
+mod configuration;
+mod kit;
+mod link;
+mod waiting;
