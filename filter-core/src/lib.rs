@@ -33,6 +33,8 @@ pub mod capability;
 pub mod config;
 pub mod decide;
 pub mod event;
+#[cfg(test)]
+mod fake;
 pub mod host;
 pub mod key;
 pub mod link;

@@ -11,8 +11,8 @@ use prost::Message as _;
 use crate::decide::Tables;
 use crate::table::{Builder, Refused, Table};
 use crate::wire::{
-    Ack, Delta, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Subscribe, TableVersion, Version,
-    server_message,
+    Ack, Delta, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Subscribe, TableVersion,
+    Version, server_message,
 };
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use crate::metric::Metric;
 #[cfg(test)]
 mod tests;
 
-/// The answer to a request without a valid key.
+/// The answer to a request without a valid key. Envoy adds `content-length: 0`; over HTTP/2 and later
+/// it takes the header off even if it is given, since there the end of the stream says so.
 pub const UNAUTHORIZED: Reply =
     Reply { status: 401, headers: &[("www-authenticate", "API key is missing or invalid")] };
 /// The answer to a request that no key would help.

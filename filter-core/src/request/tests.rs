@@ -1,1 +1,186 @@
+use std::collections::BTreeMap;
 
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::Policy;
+use crate::fake::{FakeHost, FakeRequest, FakeTable};
+use crate::replica::Replica;
+
+fn config() -> FilterConfig {
+    let policy =
+        |forward_key| Policy { key_header: "api-key".to_owned(), table: "t".to_owned(), forward_key };
+    let clash = Policy { key_header: "x-user-id".to_owned(), table: "t".to_owned(), forward_key: false };
+    FilterConfig {
+        version: 1,
+        role: "default~gateway".to_owned(),
+        control_cluster: "control".to_owned(),
+        identity_header: "x-user-id".to_owned(),
+        wait_for_keys_ms: 5_000,
+        policies: BTreeMap::from([
+            ("ns/a".to_owned(), policy(false)),
+            ("ns/forward".to_owned(), policy(true)),
+            ("ns/clash".to_owned(), clash),
+        ]),
+    }
+}
+
+fn keys() -> Replica {
+    let mut replica = Replica::new();
+    for message in FakeTable::new(1, &[("k1", "ann"), ("k2", "bob")]).snapshot("t", 9) {
+        replica.on_message(&message).expect("a message");
+    }
+    replica
+}
+
+fn run(host: &mut FakeHost) -> Outcome {
+    on_request_headers(&config(), &keys(), host)
+}
+
+/// What the upstream gets in the two headers that matter, or the status that the client gets.
+fn check(route: &str, headers: &[(&str, &str)], expected: &str) {
+    let mut host = FakeHost::with(FakeRequest::new(route, headers));
+    let seen = match run(&mut host) {
+        Outcome::Forward(_) => {
+            let request = host.request();
+            assert!(request.replies.is_empty());
+            format!("x-user-id {:?} api-key {:?}", request.values("x-user-id"), request.values("api-key"))
+        }
+        Outcome::Answered => host.request().fate(),
+        Outcome::Wait => "waits".to_owned(),
+    };
+    assert_eq!(seen, expected, "{route} with {headers:?}");
+    assert_eq!(host.metrics.values().sum::<i64>(), 1, "one thing is counted for one request");
+}
+
+#[test]
+fn a_valid_key_becomes_an_identity_and_goes_no_further() {
+    check("ns/a|r", &[("api-key", "k1")], r#"x-user-id ["ann"] api-key []"#);
+    check("ns/a|r", &[("api-key", "k1"), ("api-key", "k2")], r#"x-user-id ["ann"] api-key []"#);
+    check("ns/a|r", &[("api-key", "k2"), ("api-key", "nope")], r#"x-user-id ["bob"] api-key []"#);
+}
+
+#[test]
+fn the_first_value_decides() {
+    check("ns/a|r", &[("api-key", "nope"), ("api-key", "k1")], "401");
+    check("ns/a|r", &[("api-key", ""), ("api-key", "k1")], "401");
+}
+
+#[test]
+fn an_identity_that_a_client_brings_is_overwritten() {
+    let headers = [("x-user-id", "root"), ("api-key", "k1"), ("x-user-id", "admin")];
+    check("ns/a|r", &headers, r#"x-user-id ["ann"] api-key []"#);
+    check("ns/a|r", &[("x-user-id", "root")], "401");
+}
+
+#[test]
+fn a_key_that_is_forwarded_is_the_one_that_was_verified() {
+    check("ns/forward|r", &[("api-key", "k1")], r#"x-user-id ["ann"] api-key ["k1"]"#);
+    let headers = [("api-key", "k1"), ("api-key", "k2"), ("api-key", "smuggled")];
+    check("ns/forward|r", &headers, r#"x-user-id ["ann"] api-key ["k1"]"#);
+}
+
+#[test]
+fn an_identity_stands_even_if_the_key_came_in_its_header() {
+    check("ns/clash|r", &[("x-user-id", "k1")], r#"x-user-id ["ann"] api-key []"#);
+}
+
+#[test]
+fn who_has_no_valid_key_is_told_so() {
+    check("ns/a|r", &[], "401");
+    check("ns/a|r", &[("api-key", "")], "401");
+    check("ns/a|r", &[("api-key", "K1")], "401");
+    let mut host = FakeHost::with(FakeRequest::new("ns/a|r", &[]));
+    assert_eq!(run(&mut host), Outcome::Answered);
+    let reply = host.request().replies[0];
+    assert_eq!(reply.headers, [("www-authenticate", "API key is missing or invalid")]);
+}
+
+#[test]
+fn a_route_without_a_policy_lets_nobody_pass() {
+    check("ns/gone|r", &[("api-key", "k1")], "403");
+    check("plain", &[("api-key", "k1")], "403");
+    let mut host = FakeHost::with(FakeRequest::new("", &[("api-key", "k1")]));
+    host.requests.get_mut(&1).expect("the request").route = None;
+    assert_eq!(run(&mut host), Outcome::Answered);
+    assert_eq!(host.request().fate(), "403");
+}
+
+#[test]
+fn without_keys_a_request_waits_and_nothing_is_done_to_it() {
+    let before = FakeRequest::new("ns/a|r", &[("api-key", "k1"), ("x-user-id", "root")]);
+    let mut host = FakeHost::with(before.clone());
+    assert_eq!(on_request_headers(&config(), &Replica::new(), &mut host), Outcome::Wait);
+    assert_eq!(host.request().headers, before.headers);
+    assert_eq!(host.request().fate(), "waits");
+    assert!(host.metrics.is_empty());
+}
+
+#[test]
+fn what_the_proxy_refuses_to_do_is_never_a_reason_to_let_pass() {
+    for route in ["ns/a|r", "ns/forward|r"] {
+        for after in 0..2 {
+            let mut host = FakeHost::with(FakeRequest::new(route, &[("api-key", "k1")]));
+            host.refuse_after = Some(after);
+            assert_eq!(run(&mut host), Outcome::Answered, "{route}, call {after}");
+            assert_eq!(host.request().fate(), "503", "{route}, call {after}");
+            assert_eq!(host.metric(Metric::Unavailable), 1);
+        }
+    }
+}
+
+#[test]
+fn an_identity_in_a_response_is_removed() {
+    let mut request = FakeRequest::new("ns/a|r", &[]);
+    let header = |name: &str, value: &str| (name.to_owned(), value.as_bytes().to_vec());
+    request.response = vec![header("x-user-id", "a"), header("etag", "b"), header("x-user-id", "c")];
+    let mut host = FakeHost::with(request);
+    assert_eq!(on_response_headers(&config(), &mut host), Ok(()));
+    assert_eq!(host.request().response, [header("etag", "b")]);
+}
+
+proptest! {
+    /// Whatever a client sends: exactly who sent a valid key first is forwarded, under his own name.
+    #[test]
+    fn nobody_passes_under_another_name(
+        headers in prop::collection::vec(
+            (
+                prop_oneof![Just("api-key"), Just("x-user-id"), Just("other")],
+                prop_oneof![
+                    Just(b"k1".to_vec()),
+                    Just(b"k2".to_vec()),
+                    prop::collection::vec(any::<u8>(), 0..40),
+                ],
+            ),
+            0..8,
+        ),
+        route in prop_oneof![
+            Just(b"ns/a|r".to_vec()),
+            Just(b"ns/forward|r".to_vec()),
+            prop::collection::vec(any::<u8>(), 0..12),
+        ],
+    ) {
+        let first = headers.iter().find(|(name, _)| *name == "api-key").map(|(_, value)| value.as_slice());
+        let known = [&b"ns/a|r"[..], b"ns/forward|r"].contains(&route.as_slice());
+        let owner = match first {
+            Some(b"k1") if known => Some("ann"),
+            Some(b"k2") if known => Some("bob"),
+            _ => None,
+        };
+        let mut request = FakeRequest::new("", &[]);
+        request.route = Some(route);
+        request.headers = headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let mut host = FakeHost::with(request);
+        match run(&mut host) {
+            Outcome::Forward(_) => {
+                let names = host.request().values("x-user-id");
+                prop_assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), Vec::from_iter(owner));
+            }
+            Outcome::Answered => {
+                prop_assert_eq!(owner, None);
+                prop_assert!(matches!(host.request().fate().as_str(), "401" | "403"));
+            }
+            Outcome::Wait => prop_assert!(false, "the keys are there"),
+        }
+    }
+}
