@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
+use envoy_types::pb::envoy::extensions::wasm::v3::plugin_config::Vm;
 use envoy_types::pb::google::protobuf::StringValue;
 use keyward_keys::{Change, KeyIndex, KeyView};
 use keyward_resource::{ObjectKey, ObjectRef, Reports, Resource, admit, decode, kind};
@@ -142,7 +143,6 @@ impl PureControl {
     /// # Errors
     ///
     /// When translation made something else of it.
-    #[expect(deprecated, reason = "Envoy 1.40 has no other field for capabilities")]
     pub fn plugin(&self) -> anyhow::Result<Plugin> {
         let proxy = self.output.proxies.get(ROLE).context("no proxy")?;
         let code = FilterCode { wasm: Vec::new().into(), vm_id: "test".to_owned() };
@@ -151,7 +151,8 @@ impl PureControl {
         let extension = TypedExtensionConfig::decode(extension.bytes.clone())?;
         let any = extension.typed_config.context("no configuration")?;
         let plugin = Wasm::decode(any.value.as_slice())?.config.context("no plugin")?;
-        let restriction = plugin.capability_restriction_config.context("no capabilities")?;
+        let Some(Vm::VmConfig(vm)) = plugin.vm else { bail!("no VM") };
+        let restriction = vm.capability_restriction_config.context("no capabilities")?;
         let any = plugin.configuration.context("no plugin configuration")?;
         Ok(Plugin {
             config: StringValue::decode(any.value.as_slice())?.value.into_bytes(),
