@@ -12,6 +12,7 @@
 //! it holds.
 
 mod args;
+mod compaction;
 mod control;
 mod edge;
 mod envoy;

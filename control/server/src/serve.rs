@@ -18,6 +18,7 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::ServeArgs;
+use crate::compaction;
 use crate::control::{ControlLoop, Outlets};
 use crate::edge::{KeyStream, WorkersHandle};
 use crate::envoy::{BootstrapOptions, Supervisor, SupervisorOptions};
@@ -104,6 +105,7 @@ async fn start(
 
     let mut tasks = JoinSet::new();
     tasks.spawn(control.run(xds_events, stop.clone()));
+    tasks.spawn(compaction::run(store.clone(), stop.clone()));
 
     let key_stream = KeyStream::new(key_view, WorkersHandle::default());
     let router = tonic::transport::Server::builder()

@@ -137,7 +137,7 @@ async fn a_write_on_an_outdated_version_is_a_conflict_and_changes_nothing() {
 
     let malformed =
         json!({ "metadata": { "name": "a", "resourceVersion": "x" }, "spec": upstream("a", 1)["spec"] });
-    assert_eq!(server.json(Method::PUT, &item, &malformed).await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(server.json(Method::PUT, &item, &malformed).await.status, StatusCode::UNPROCESSABLE_ENTITY);
 }
 
 #[tokio::test]
@@ -215,6 +215,18 @@ async fn a_secret_that_is_refused_is_not_repeated() {
     let answer = server.json(Method::POST, SECRETS, &secret).await;
     assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(!answer.body.to_string().contains("but-secret"), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn the_type_of_a_secret_stays() {
+    let server = Server::start().await;
+    let secret =
+        |kind: &str| json!({ "metadata": { "name": "a" }, "type": kind, "stringData": { "api-key": "k" } });
+    let created = server.json(Method::POST, SECRETS, &secret("extauth.keyward.io/apikey")).await;
+    assert_eq!(created.status, StatusCode::CREATED, "{}", created.body);
+    let changed = server.json(Method::PUT, &format!("{SECRETS}/a"), &secret("Opaque")).await;
+    assert_eq!(changed.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", changed.body);
+    assert_eq!(changed.body["details"]["causes"][0]["field"], "type");
 }
 
 #[tokio::test]

@@ -6,7 +6,9 @@ use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
-use keyward_resource::{ApiStatus, Kind, ObjectKey, admit, present, present_list, status_value};
+use keyward_resource::{
+    ApiStatus, FieldError, FieldErrorReason, Kind, ObjectKey, admit, present, present_list, status_value,
+};
 use keyward_store::{Body, Key, Record, Revision, Selector, StoreError};
 use serde_json::{Map, Value, json};
 
@@ -197,6 +199,11 @@ impl Api {
     /// The body that replaces a stored one: what the server owns is carried over.
     fn replacement(&self, kind: &Kind, current: &Record, mut object: Value) -> Result<Body, ApiError> {
         let stored = self.object(current)?;
+        if stored["type"] != object["type"] {
+            let message = "field is immutable: delete the object and create it anew";
+            let error = FieldError::new("type", FieldErrorReason::Invalid, message);
+            return Err(ApiError::from(ApiStatus::invalid(kind, &current.key.name, &[error])));
+        }
         let changed = authored(&stored) != authored(&object);
         let name = &current.key.name;
         let metadata = metadata_mut(&mut object);
