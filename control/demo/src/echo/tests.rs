@@ -66,6 +66,16 @@ async fn says_what_was_asked() {
 }
 
 #[tokio::test]
+async fn has_a_line_for_each_header() {
+    let (_, _, body) =
+        exchange(b"GET /x HTTP/1.1\r\nhost: one\r\nx-quote: a\"b\r\nconnection: close\r\n\r\n").await;
+    let text = String::from_utf8(body).unwrap();
+    assert!(text.contains("\n  \"path\": \"/x\""), "{text}");
+    assert!(text.contains("\n    [\"host\",\"one\"],\n    [\"x-quote\",\"a\\\"b\"]"), "{text}");
+    assert!(text.ends_with("\n}\n"), "{text}");
+}
+
+#[tokio::test]
 async fn writes_bytes_that_are_no_text() {
     let echo = echo(
         b"POST / HTTP/1.1\r\nhost: one\r\nx-bytes: a\xffb\xc3\xa4\r\ncontent-length: 2\r\nconnection: close\r\n\r\n\xfe\xff",

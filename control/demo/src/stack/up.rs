@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,14 +25,16 @@ use super::{down, logs, ports, probe};
 /// Opening the store and the ports takes well under a second.
 const REST_PATIENCE: Duration = Duration::from_secs(30);
 const REST_POLL: Duration = Duration::from_millis(50);
+const TERMINAL_POLL: Duration = Duration::from_millis(500);
 /// How much of each log an error shows.
 const TAIL_LINES: usize = 20;
 
-/// The signals that end `up`: Ctrl-C, a polite kill, and a terminal that goes away.
+/// What ends `up`: Ctrl-C, a polite kill, and a terminal that goes away.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
+    on_terminal: bool,
 }
 
 /// The processes that we started.
@@ -129,6 +132,14 @@ async fn become_ready(args: &UpArgs, data: &Path, quickstart: &Quickstart) -> an
     probe::until_right(&args.ports.gateway_url(), quickstart, !applied.kept.is_empty()).await
 }
 
+/// Waits until stderr is no terminal any more. The kernel sends SIGHUP to the leader of the session
+/// alone; where that is a program that keeps it to itself, nobody else would tell us.
+async fn terminal_gone() {
+    while std::io::stderr().is_terminal() {
+        sleep(TERMINAL_POLL).await;
+    }
+}
+
 /// Stops everything in order, showing the logs. Asked once more, it kills.
 async fn stop(data: &Path, signals: &mut Signals, readers: &mut [Reader]) -> anyhow::Result<usize> {
     let stopped = tokio::select! {
@@ -204,6 +215,7 @@ impl Signals {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hangup: listen(SignalKind::hangup())?,
+            on_terminal: std::io::stderr().is_terminal(),
         })
     }
 
@@ -212,7 +224,10 @@ impl Signals {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
             _ = self.hangup.recv() => {}
+            () = terminal_gone(), if self.on_terminal => {}
         }
+        // Once: a terminal that is gone does not ask twice.
+        self.on_terminal = false;
     }
 }
 
