@@ -2,7 +2,8 @@
 //!
 //! Envoy keeps one value of a metric for all workers. Counters add up. Of a gauge the last worker to
 //! write wins, which is right for what all workers agree on in the end; what they need not agree on
-//! (is the stream up?) is added and subtracted instead.
+//! (is the stream up?) is added and subtracted instead. A VM that traps leaves what it added behind;
+//! Envoy counts those itself, in `wasm.<name>.vm_reload_success`.
 
 /// A metric of the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

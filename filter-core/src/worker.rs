@@ -195,11 +195,17 @@ impl Worker {
                 self.send(number, ClientKind::Nack(nack), host);
             }
             Ok(Effect::Dropped) => self.show_tables(host),
-            Err(_) => {
-                host.log(&Event::NotAMessage);
-                host.cancel(number);
-                self.on_close(number, host);
-            }
+            Err(_) => self.on_garbage(number, host),
+        }
+    }
+
+    /// Something arrives on a stream that cannot be read. There is no telling which table missed a
+    /// change, so the stream is opened anew.
+    pub fn on_garbage(&mut self, number: u32, host: &mut impl WorkerHost) {
+        if self.link.stream().is_some_and(|stream| stream.number == number) {
+            host.log(&Event::NotAMessage);
+            host.cancel(number);
+            self.on_close(number, host);
         }
     }
 

@@ -18,18 +18,21 @@ pub(crate) struct Proxy {
     metrics: [Option<u32>; Metric::ALL.len()],
 }
 
-/// The message that came over a gRPC stream, in its callback.
-pub(crate) fn grpc_message(size: usize) -> Vec<u8> {
+/// The message that came over a gRPC stream, in its callback; whole or not at all.
+pub(crate) fn grpc_message(size: usize) -> Option<Vec<u8>> {
     buffer(BufferType::GrpcReceiveBuffer, size)
 }
 
-/// The plugin configuration, in its callback.
-pub(crate) fn plugin_configuration(size: usize) -> Vec<u8> {
+/// The plugin configuration, in its callback; whole or not at all.
+pub(crate) fn plugin_configuration(size: usize) -> Option<Vec<u8>> {
     buffer(BufferType::PluginConfiguration, size)
 }
 
-fn buffer(which: BufferType, size: usize) -> Vec<u8> {
-    hostcalls::get_buffer(which, 0, size).ok().flatten().unwrap_or_default()
+fn buffer(which: BufferType, size: usize) -> Option<Vec<u8>> {
+    if size == 0 {
+        return Some(Vec::new());
+    }
+    hostcalls::get_buffer(which, 0, size).ok().flatten().filter(|bytes| bytes.len() == size)
 }
 
 fn done(result: Result<(), Status>) -> Result<(), HostError> {

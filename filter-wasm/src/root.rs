@@ -33,7 +33,10 @@ impl Context for Root {
 
     fn on_grpc_stream_message(&mut self, token_id: u32, message_size: usize) {
         let message = proxy::grpc_message(message_size);
-        vm::with(|worker, proxy| worker.on_message(token_id, &message, proxy));
+        vm::with(|worker, proxy| match message {
+            Some(message) => worker.on_message(token_id, &message, proxy),
+            None => worker.on_garbage(token_id, proxy),
+        });
     }
 
     fn on_grpc_stream_close(&mut self, token_id: u32, _status_code: u32) {
@@ -43,7 +46,7 @@ impl Context for Root {
 
 impl RootContext for Root {
     fn on_configure(&mut self, plugin_configuration_size: usize) -> bool {
-        let config = proxy::plugin_configuration(plugin_configuration_size);
+        let config = proxy::plugin_configuration(plugin_configuration_size).unwrap_or_default();
         match vm::with(|worker, proxy| worker.on_configure(self.id, &config, proxy)) {
             Some(Ok(config)) => {
                 self.config = Some(config);
