@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use keyward_server::{ServeArgs, logging};
+use keyward_server::{LogFormat, ServeArgs, logging};
 
 /// The filter module, built before this binary (see build.rs).
 static FILTER: &[u8] = include_bytes!(env!("KEYWARD_FILTER_WASM"));
@@ -32,7 +32,10 @@ async fn run(command: Command) -> anyhow::Result<()> {
             logging::init(&args.log_level, args.log_format)?;
             keyward_server::serve(*args, FILTER.into()).await
         }
-        Command::DemoUpstream(args) => keyward_demo::upstream(args).await,
+        Command::DemoUpstream(args) => {
+            logging::init("info", LogFormat::Text)?;
+            keyward_demo::upstream(args).await
+        }
         Command::Demo(args) => keyward_demo::demo(args).await,
     }
 }
