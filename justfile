@@ -86,6 +86,13 @@ golden:
     UPDATE_GOLDENS=1 cargo test -q -p keyward-resource -p keyward-translate
     git --no-pager diff --stat -- testdata
 
+# Measure a request against no filter and against Envoy's api_key_auth (--keys 1,1000 --rounds 5 --seconds 3)
+[group('check')]
+bench *ARGS: filter
+    @command -v wrk >/dev/null || { echo "bench: wrk is missing; install it (Debian: apt-get install wrk)" >&2; exit 1; }
+    @cargo build -q -p keyward
+    @cargo run -q -p keyward-integration --example bench -- "$@"
+
 # Check licences and sources of the dependencies (needs cargo-deny)
 [group('check')]
 deny:

@@ -31,15 +31,16 @@ pub(crate) fn run(pid: u32, url: &str, key: Option<&str>, seconds: u32) -> anyho
     let cpu_seconds = cpu_seconds(pid)? - before;
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.success(), "wrk failed: {text}");
-    let line =
-        |word: &str| text.lines().find(|line| line.contains(word)).unwrap_or_default().trim().to_owned();
+    let line = |word: &str| {
+        text.lines().map(str::trim).find(|line| line.contains(word)).unwrap_or_default().trim().to_owned()
+    };
     let number = |text: &str| text.parse::<f64>().ok();
     let requests =
         line("requests in").split_whitespace().next().and_then(number).context("no count from wrk")?;
     let requests_per_second =
         line("Requests/sec:").split_whitespace().last().and_then(number).context("no rate from wrk")?;
-    let latency =
-        |word: &str| line(word).split_whitespace().last().map(micros).context("no latency from wrk");
+    let percentile = |word: &str| text.lines().map(str::trim).find_map(|line| line.strip_prefix(word));
+    let latency = |word: &str| percentile(word).map(str::trim).map(micros).context("no latency from wrk");
     Ok(Sample {
         requests,
         cpu_seconds,
