@@ -80,6 +80,11 @@ lint-filter:
 lint-native:
     cargo clippy -q --all-targets -- -D warnings
 
+# Throw random and mutated bytes at everything that reads bytes from others, for some seconds each
+[group('check')]
+fuzz SECONDS='60':
+    KEYWARD_FUZZ_SECONDS={{ SECONDS }} cargo test -p keyward-filter-core --test fuzz -- --nocapture
+
 # Write the golden files anew and delete those without a case; review the diff
 [group('check')]
 golden:
@@ -89,7 +94,7 @@ golden:
 # Measure a request against no filter and against Envoy's api_key_auth (--keys 1,1000 --rounds 5 --seconds 3)
 [group('check')]
 bench *ARGS: filter
-    @command -v wrk >/dev/null || { echo "bench: wrk is missing; install it (Debian: apt-get install wrk)" >&2; exit 1; }
+    @scripts/tools/wrk
     @cargo build -q -p keyward
     @cargo run -q -p keyward-integration --example bench -- "$@"
 
