@@ -168,7 +168,7 @@ impl ControlLoop {
             self.outlets.xds.remove(&role);
             self.told.remove(&role);
         }
-        let fallback = misconfigured_node(None, &self.settings);
+        let fallback = misconfigured_node(&self.settings);
         self.outlets.xds.set_fallback(snapshot(&fallback));
 
         self.reports = self.objects.reports();

@@ -13,13 +13,11 @@ use crate::input::Settings;
 use crate::proxy::{Listener, names};
 
 const LISTENER_NAME: &str = "listener-misconfigured-node";
-/// What is quoted of the role that the node gave.
-const MAX_QUOTED: usize = 128;
 
 /// A listener on the default port that answers every request with 500 and says what to set: whoever
 /// starts an Envoy with a wrong bootstrap finds out with the first request.
 #[must_use]
-pub fn misconfigured_node(role: Option<&str>, settings: &Settings) -> XdsResources {
+pub fn misconfigured_node(settings: &Settings) -> XdsResources {
     let listener = Listener {
         name: LISTENER_NAME.to_owned(),
         address: settings.default_gateway,
@@ -27,10 +25,8 @@ pub fn misconfigured_node(role: Option<&str>, settings: &Settings) -> XdsResourc
         virtual_hosts: Vec::new(),
     };
     let manager = listeners::manager(LISTENER_NAME, settings, vec![http_filters::router()]);
-    let body = DataSource {
-        specifier: Some(Specifier::InlineString(text(role, settings))),
-        ..DataSource::default()
-    };
+    let body =
+        DataSource { specifier: Some(Specifier::InlineString(text(settings))), ..DataSource::default() };
     let answer = Route {
         name: "misconfigured-node".to_owned(),
         r#match: Some(RouteMatch {
@@ -60,14 +56,10 @@ pub fn misconfigured_node(role: Option<&str>, settings: &Settings) -> XdsResourc
     resources
 }
 
-fn text(role: Option<&str>, settings: &Settings) -> String {
-    let given = match role {
-        Some(role) => format!("is {:?}", role.chars().take(MAX_QUOTED).collect::<String>()),
-        None => "is not set".to_owned(),
-    };
+fn text(settings: &Settings) -> String {
     let example = names::role(&settings.system_namespace, names::DEFAULT_PROXY);
     format!(
-        "this Envoy is not configured: node.metadata.role in its bootstrap {given}, which names no proxy that a \
+        "this Envoy is not configured: node.metadata.role in its bootstrap is missing or names no proxy that a \
          Gateway declares\nhint: set node.metadata.role to <system namespace>~<proxy name>, such as {example}\n"
     )
 }

@@ -198,11 +198,11 @@ fn without_the_extension_secured_routes_deny() {
 fn an_unknown_node_says_what_is_wrong_with_it() {
     let address = free_address();
     let settings = Settings { default_gateway: address, ..settings() };
-    let resources = misconfigured_node(Some("keyward-system~nobody"), &settings);
+    let resources = misconfigured_node(&settings);
     let envoy = start(&decode(&resources), address, Filter::Delivered);
     let answer = envoy.get("/any", &[]);
     assert_eq!(answer.status, 500);
-    assert!(answer.body.contains("\"keyward-system~nobody\""), "{}", answer.body);
+    assert!(answer.body.contains("node.metadata.role"), "{}", answer.body);
     assert!(answer.body.contains("keyward-system~gateway-proxy"), "{}", answer.body);
 }
 
