@@ -6,4 +6,5 @@
 pub mod cases;
 pub mod headers;
 pub mod paths;
+pub mod stack;
 pub mod wasm_host;

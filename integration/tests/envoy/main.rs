@@ -1,0 +1,4 @@
+//! Tests of the whole: the real control server with the real Envoy. Each has its own.
+
+mod cases;
+mod kit;
