@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
 
 use super::http1::Connection;
 use super::process::Process;
@@ -18,6 +19,42 @@ pub struct Proxy {
     admin: SocketAddr,
 }
 
+fn socket(address: SocketAddr) -> Value {
+    json!({ "socket_address": { "address": address.ip().to_string(), "port_value": address.port() } })
+}
+
+/// What the operator of an Envoy of his own writes.
+fn bootstrap(role: &str, control: SocketAddr, admin: SocketAddr) -> Value {
+    let ads = json!({ "ads": {}, "resource_api_version": "V3", "initial_fetch_timeout": "0s" });
+    json!({
+        "node": { "id": "test-proxy", "cluster": "test", "metadata": { "role": role } },
+        "admin": { "address": socket(admin) },
+        "dynamic_resources": {
+            "ads_config": {
+                "api_type": "DELTA_GRPC",
+                "transport_api_version": "V3",
+                "grpc_services": [{ "envoy_grpc": { "cluster_name": "keyward-control" } }],
+            },
+            "lds_config": ads,
+            "cds_config": ads,
+        },
+        "static_resources": { "clusters": [{
+            "name": "keyward-control",
+            "type": "STATIC",
+            "load_assignment": {
+                "cluster_name": "keyward-control",
+                "endpoints": [{ "lb_endpoints": [{ "endpoint": { "address": socket(control) } }] }],
+            },
+            "typed_extension_protocol_options": {
+                "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+                    "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+                    "explicit_http_config": { "http2_protocol_options": {} },
+                },
+            },
+        }] },
+    })
+}
+
 // === impl Proxy ===
 
 impl Proxy {
@@ -27,18 +64,18 @@ impl Proxy {
         Self { admin }
     }
 
-    /// Starts an Envoy that nobody supervises.
+    /// Starts an Envoy that nobody supervises, for a role, with its control server at an address.
+    /// Its log is `envoy.log` in the folder.
     ///
     /// # Errors
     ///
     /// When it cannot be started.
-    pub fn start(bootstrap: &Path, folder: &Path, concurrency: u16) -> anyhow::Result<Process> {
+    pub fn start(&self, folder: &Path, role: &str, control: SocketAddr) -> anyhow::Result<Process> {
+        let config = folder.join("bootstrap.json");
+        std::fs::write(&config, bootstrap(role, control, self.admin).to_string())?;
         let mut command = Command::new(paths::envoy()?);
-        command.arg("--config-path").arg(bootstrap).args(["--concurrency", &concurrency.to_string()]).args([
-            "--log-level",
-            "warning",
-            "--disable-hot-restart",
-        ]);
+        command.arg("--config-path").arg(config);
+        command.args(["--concurrency", "2", "--log-level", "info", "--disable-hot-restart"]);
         Process::start(&mut command, &folder.join("envoy.log"))
     }
 

@@ -15,7 +15,7 @@ const COUNT: u16 = 12_000;
 /// # Errors
 ///
 /// When all are in use.
-pub fn free_port() -> anyhow::Result<u16> {
+pub(super) fn free_port() -> anyhow::Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     // Test binaries that run side by side start at different places.
     let start = u16::try_from(std::process::id() % u32::from(COUNT / 100))? * 100;

@@ -1,4 +1,7 @@
 //! Tests of the whole: the real control server with the real Envoy. Each has its own.
 
 mod cases;
+mod durability;
+mod guard;
 mod kit;
+mod survival;
