@@ -99,7 +99,13 @@ impl Connection {
     /// When the connection ends, or no answer comes in time.
     pub fn exchange(&mut self, message: &[u8], no_body: bool) -> anyhow::Result<Response> {
         self.stream.write_all(message).context("the request could not be sent")?;
-        self.response(no_body)
+        loop {
+            let response = self.response(no_body)?;
+            // Envoy says 100 by itself before any filter has decided.
+            if response.status != 100 {
+                return Ok(response);
+            }
+        }
     }
 
     fn response(&mut self, no_body: bool) -> anyhow::Result<Response> {
@@ -108,7 +114,7 @@ impl Connection {
         let status = first.split(|byte| *byte == b' ').nth(1).context("no status")?;
         let status = str::from_utf8(status)?.parse()?;
         let length = headers.first("content-length").map(|length| str::from_utf8(length).map(str::to_owned));
-        let body = if no_body || status == 204 || status == 304 {
+        let body = if no_body || matches!(status, 100 | 204 | 304) {
             Vec::new()
         } else if let Some(length) = length {
             self.take(length?.parse()?)?

@@ -15,7 +15,7 @@ use super::http1::{Connection, Response};
 use super::ports::free_port;
 use super::process::{Process, is_running, kill_and_wait};
 use super::rest::Rest;
-use super::upstream::{Arrived, ID_HEADER, Upstream};
+use super::upstream::{Arrived, TEST_ID_HEADER, Upstream};
 use super::wait;
 use crate::headers::Headers;
 use crate::paths;
@@ -240,7 +240,7 @@ impl Stack {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed).to_string();
         self.upstream.answer(&id, upstream);
-        let mut all = Headers::new().with("Host", host).with(ID_HEADER, &id);
+        let mut all = Headers::new().with("Host", host).with(TEST_ID_HEADER, &id);
         for (name, value) in headers.iter() {
             all.add(name, value);
         }

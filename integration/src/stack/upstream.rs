@@ -12,7 +12,7 @@ use super::http1::parse_head;
 use crate::headers::Headers;
 
 /// Names a request, from the client to the upstream. No case may use it.
-pub(super) const ID_HEADER: &str = "x-test-id";
+pub const TEST_ID_HEADER: &str = "x-test-id";
 
 /// A request as it arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ fn serve(stream: &TcpStream, shared: &Shared) -> anyhow::Result<()> {
     while let Some(arrived) = read_request(&mut reader)? {
         shared.total.fetch_add(1, Ordering::Relaxed);
         let mut answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n".to_vec();
-        if let Some(id) = arrived.headers.first(ID_HEADER).map(<[u8]>::to_vec) {
+        if let Some(id) = arrived.headers.first(TEST_ID_HEADER).map(<[u8]>::to_vec) {
             for (name, value) in lock(&shared.answers).remove(&id).unwrap_or_default().iter() {
                 answer.extend_from_slice(name);
                 answer.extend_from_slice(b": ");

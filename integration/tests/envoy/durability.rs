@@ -8,7 +8,7 @@ use std::time::Duration;
 use keyward_integration::stack::{Options, Rest, Stack};
 use serde_json::Value;
 
-use crate::kit::secret;
+use crate::kit::{base64, secret};
 
 const KILLS: u64 = 50;
 const WRITERS: u64 = 4;
@@ -54,23 +54,8 @@ fn write(rest: Rest, writer: u64, stop: &AtomicBool, acknowledged: &AtomicU64) -
 fn stored(rest: Rest, name: &str) -> Option<u64> {
     let object: Value = rest.get("Secret", "team", name).ok()?;
     let key = object.pointer("/data/api-key").and_then(Value::as_str).unwrap();
-    let known = |value: &u64| base64(&format!("key-{value}")) == key;
+    let known = |value: &u64| base64(format!("key-{value}").as_bytes()) == key;
     Some((0..1_000_000).find(known).expect("a value that was written"))
-}
-
-/// Base64 of a short text, so that the test needs no library for it.
-fn base64(text: &str) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut encoded = String::new();
-    for group in text.as_bytes().chunks(3) {
-        let word =
-            group.iter().fold(0_u32, |word, byte| (word << 8) | u32::from(*byte)) << (8 * (3 - group.len()));
-        for index in 0..4 {
-            let sextet = (word >> (18 - 6 * index)) & 63;
-            encoded.push(if index <= group.len() { char::from(ALPHABET[sextet as usize]) } else { '=' });
-        }
-    }
-    encoded
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! What the tests on the real Envoy share.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::ensure;
 use keyward_integration::headers::Headers;
-use keyward_integration::stack::{Stack, wait};
+use keyward_integration::stack::{Process, Proxy, Stack, Tap, wait};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 /// How long a change may take to be in force, with other tests on the machine.
 pub(crate) const SOON: Duration = Duration::from_secs(15);
@@ -91,18 +93,67 @@ pub(crate) fn ask(stack: &Stack, host: &str, key: Option<&str>) -> anyhow::Resul
     })
 }
 
-/// Waits until a request comes to this.
+/// Waits until a request comes to this, and on many connections in a row: each worker of Envoy hears
+/// of a change by itself, and a connection stays with one.
 pub(crate) fn eventually(stack: &Stack, host: &str, key: Option<&str>, expected: Result<&str, u16>) {
     let got = wait::until(SOON, &format!("{host} to answer {expected:?}"), || {
-        let got = ask(stack, host, key)?;
-        ensure!(got.as_deref().map_err(|status| *status) == expected, "it answers {got:?}");
+        for _ in 0..10 {
+            let got = ask(stack, host, key)?;
+            ensure!(got.as_deref().map_err(|status| *status) == expected, "it answers {got:?}");
+        }
         Ok(())
     });
     got.unwrap_or_else(|error| panic!("{error:#}\n{}", stack.logs()));
 }
 
 /// A request comes to this, now.
+#[track_caller]
 pub(crate) fn at_once(stack: &Stack, host: &str, key: Option<&str>, expected: Result<&str, u16>) {
     let got = ask(stack, host, key).unwrap_or_else(|error| panic!("{error:#}\n{}", stack.logs()));
-    assert_eq!(got.as_deref().map_err(|status| *status), expected, "{}", stack.logs());
+    let got = got.as_deref().map_err(|status| *status);
+    assert!(got == expected, "{host} answers {got:?}, not {expected:?}\n{}", stack.logs());
+}
+
+/// Base64, so that the tests need no library for it.
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut encoded = String::new();
+    for group in bytes.chunks(3) {
+        let word = group.iter().fold(0_u32, |word, byte| (word << 8) | u32::from(*byte));
+        let word = word << (8 * (3 - group.len()));
+        for index in 0..4 {
+            let sextet = (word >> (18 - 6 * index)) & 63;
+            encoded.push(if index <= group.len() { char::from(ALPHABET[sextet as usize]) } else { '=' });
+        }
+    }
+    encoded
+}
+
+/// An Envoy that nobody supervises, with a tap on what it and the control server say.
+pub(crate) struct OwnProxy {
+    pub(crate) proxy: Proxy,
+    pub(crate) tap: Tap,
+    _process: Process,
+    folder: TempDir,
+}
+
+impl OwnProxy {
+    pub(crate) fn start(stack: &Stack, role: &str) -> Self {
+        Self::start_holding(stack, role, usize::MAX)
+    }
+
+    /// Only the first connections to the control server get through.
+    pub(crate) fn start_holding(stack: &Stack, role: &str, from: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let tap = Tap::start(stack.xds()).unwrap();
+        tap.hold_from(from);
+        let proxy = stack.proxy();
+        let process = proxy.start(folder.path(), role, tap.address()).unwrap();
+        wait::until(SOON, "Envoy to be ready", || proxy.ready()).unwrap();
+        Self { proxy, tap, _process: process, folder }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
 }

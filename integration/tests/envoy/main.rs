@@ -1,7 +1,12 @@
 //! Tests of the whole: the real control server with the real Envoy. Each has its own.
 
+mod bypass;
 mod cases;
 mod durability;
 mod guard;
+mod http2;
 mod kit;
+mod metrics;
+mod proxies;
+mod secrets;
 mod survival;
