@@ -2,15 +2,23 @@
 
 use crate::resource::Resource;
 
-/// The resources that `message` names, or all of them when it names none.
+/// The resources that `message` names; else those of which `is_news` holds; else all of them.
 ///
 /// A client refuses a response as a whole and says why in free text. Envoy's text names each bad
-/// listener or cluster. When nothing is named, nobody is innocent: sending any of them again would
-/// risk the same refusal for ever.
-pub(crate) fn blamed<'a>(resources: &'a [Resource], message: &str) -> Vec<&'a Resource> {
-    let named: Vec<_> =
-        resources.iter().filter(|r| resources.len() > 1 && names(message, r.name())).collect();
-    if named.is_empty() { resources.iter().collect() } else { named }
+/// listener or cluster. When nothing is named, what the client accepted before is innocent and
+/// nothing else is: sending any of the rest again would risk the same refusal for ever.
+pub(crate) fn blamed<'a>(
+    resources: impl IntoIterator<Item = &'a Resource>,
+    message: &str,
+    is_news: impl Fn(&Resource) -> bool,
+) -> Vec<&'a Resource> {
+    let all: Vec<_> = resources.into_iter().collect();
+    let named: Vec<_> = all.iter().copied().filter(|r| all.len() > 1 && names(message, r.name())).collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let news: Vec<_> = all.iter().copied().filter(|resource| is_news(resource)).collect();
+    if news.is_empty() { all } else { news }
 }
 
 /// Cuts at a character boundary.

@@ -159,7 +159,7 @@ impl Session {
             return;
         };
         let message: Arc<str> = cut(&error.message, Nack::MESSAGE_LIMIT).into();
-        let guilty = blamed(&flight.resources, &message);
+        let guilty = blamed(&flight.resources, &message, |resource| flight.is_news(resource));
         let mut unwarm = Vec::new();
         for resource in &guilty {
             memory.reject(resource, message.clone());
@@ -175,6 +175,8 @@ impl Session {
         if guilty.is_empty() {
             // Nothing but removals was refused. Repeating them would be refused again, for ever.
             state.accept_removals(&flight);
+        } else {
+            state.take_back(&flight, &guilty);
         }
         for (type_url, name) in unwarm {
             if let Some(state) = self.types.iter_mut().find(|state| state.type_url == type_url) {

@@ -14,7 +14,9 @@ use std::{
 #[derive(Debug)]
 pub struct Memory {
     rejections: BTreeMap<(Arc<str>, Arc<str>), Rejection>,
-    accepted: BTreeMap<Arc<str>, Accepted>,
+    accepted: BTreeMap<Arc<str>, FullSet>,
+    /// What was sent last, in case the stream breaks between the client's ACK and its arrival.
+    offered: BTreeMap<Arc<str>, FullSet>,
     holds: BTreeSet<Arc<str>>,
     limit: usize,
     clock: u64,
@@ -30,9 +32,9 @@ pub struct Rejection {
     turn: u64,
 }
 
-/// The last full set that a state-of-the-world client accepted.
+/// All listeners or all clusters of a state-of-the-world client.
 #[derive(Clone, Debug)]
-pub(crate) struct Accepted {
+pub(crate) struct FullSet {
     pub(crate) version: Arc<str>,
     pub(crate) resources: BTreeMap<Arc<str>, Resource>,
 }
@@ -48,6 +50,7 @@ impl Memory {
         Self {
             rejections: BTreeMap::new(),
             accepted: BTreeMap::new(),
+            offered: BTreeMap::new(),
             holds: BTreeSet::new(),
             limit: limit.max(1),
             clock: 0,
@@ -119,12 +122,18 @@ impl Memory {
             .collect()
     }
 
-    pub(crate) fn accepted(&self, type_url: &str) -> Option<&Accepted> {
-        self.accepted.get(type_url)
+    /// The full set of that version, if it is one that the client may have.
+    pub(crate) fn full_set(&self, type_url: &str, version: &str) -> Option<&FullSet> {
+        let sets = [self.accepted.get(type_url), self.offered.get(type_url)];
+        sets.into_iter().flatten().find(|set| &*set.version == version)
     }
 
-    pub(crate) fn set_accepted(&mut self, type_url: &Arc<str>, accepted: Accepted) {
-        self.accepted.insert(type_url.clone(), accepted);
+    pub(crate) fn set_offered(&mut self, type_url: &Arc<str>, set: FullSet) {
+        self.offered.insert(type_url.clone(), set);
+    }
+
+    pub(crate) fn set_accepted(&mut self, type_url: &Arc<str>, set: FullSet) {
+        self.accepted.insert(type_url.clone(), set);
     }
 
     pub(crate) fn set_holds(&mut self, type_url: &Arc<str>, holds: bool) {
@@ -152,3 +161,6 @@ impl Default for Memory {
         Self::new(Self::DEFAULT_LIMIT)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -136,3 +136,6 @@ impl Extend<Resource> for SnapshotBuilder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ mod tests;
 
 use self::state::{Batch, TypeState};
 use crate::{
-    blame::{blamed, cut},
+    blame::cut,
     error::SessionError,
     event::{Event, Nack},
     gate::{self, Load},
@@ -80,6 +80,7 @@ impl Session {
         } else if state.is_stale(&request.response_nonce) {
             // The client has yet to see our last response. Its answer to that one will carry all
             // its names again, so nothing is lost.
+            state.narrow(&request.resource_names);
             return Ok(out);
         } else {
             Self::answer(state, request.error_detail, memory, &mut out);
@@ -150,7 +151,7 @@ impl Session {
             return;
         };
         let message: Arc<str> = cut(&error.message, Nack::MESSAGE_LIMIT).into();
-        let guilty = blamed(&flight.news, &message);
+        let guilty = state.guilty(&flight, &message);
         for resource in &guilty {
             memory.reject(resource, message.clone());
         }
@@ -161,11 +162,11 @@ impl Session {
             code: error.code,
             message,
         })));
-        state.refuse(&flight);
+        state.refuse(&flight, memory);
     }
 
     /// Sends all that may be sent now.
-    fn pump(&mut self, snapshot: &Snapshot, memory: &Memory, out: &mut Vec<Output>) {
+    fn pump(&mut self, snapshot: &Snapshot, memory: &mut Memory, out: &mut Vec<Output>) {
         let mut loads: Vec<Load> = Vec::with_capacity(self.types.len());
         let mut removals = Vec::new();
         for at in 0..self.types.len() {
@@ -175,7 +176,7 @@ impl Session {
             loads.push(step.load);
             removals.extend(step.deferred.map(|batch| (at, batch)));
             if let Some(batch) = step.batch {
-                self.send(at, batch, out);
+                self.send(at, batch, memory, out);
             }
         }
         if !self.resumed || self.grace_over {
@@ -185,7 +186,7 @@ impl Session {
                 if load.flight || load.updates || !gate::may_remove(load.tier, &loads) {
                     continue;
                 }
-                self.send(at, batch, out);
+                self.send(at, batch, memory, out);
                 if let Some(load) = loads.get_mut(at) {
                     *load = Load { flight: true, removals: false, ..*load };
                 }
@@ -197,7 +198,7 @@ impl Session {
         }
     }
 
-    fn send(&mut self, at: usize, batch: Batch, out: &mut Vec<Output>) {
+    fn send(&mut self, at: usize, batch: Batch, memory: &mut Memory, out: &mut Vec<Output>) {
         self.nonce += 1;
         let nonce = self.nonce.to_string();
         for resource in &batch.news {
@@ -217,6 +218,9 @@ impl Session {
             ..DiscoveryResponse::default()
         };
         let delivery = state.launch(nonce, batch);
+        if let Some(offer) = state.offer() {
+            memory.set_offered(&state.type_url, offer);
+        }
         out.push(Output::Send(response));
         out.push(Output::Event(Event::Sent(delivery)));
     }

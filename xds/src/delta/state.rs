@@ -51,6 +51,12 @@ pub(super) struct Flight {
     removed: Vec<Arc<str>>,
     /// What the client will hold of each name if it accepts.
     outcome: BTreeMap<Arc<str>, Option<Arc<str>>>,
+    /// Names in it that the client did not have in the very version.
+    news: BTreeSet<Arc<str>>,
+    /// Names in it that were sent as the answer to a subscription.
+    answers: BTreeSet<Arc<str>>,
+    /// Names in it that were sent because what they belong to has changed.
+    rewarms: BTreeSet<Arc<str>>,
 }
 
 /// The content of one response.
@@ -76,6 +82,14 @@ struct Plan {
     absent: Vec<Arc<str>>,
     updates: Vec<Resource>,
     removals: Vec<Arc<str>>,
+}
+
+// === impl Flight ===
+
+impl Flight {
+    pub(super) fn is_news(&self, resource: &Resource) -> bool {
+        self.news.contains(resource.name())
+    }
 }
 
 // === impl TypeState ===
@@ -132,7 +146,6 @@ impl TypeState {
                 continue;
             }
             let name: Arc<str> = name.as_str().into();
-            self.held.remove(&name);
             self.unanswered.insert(name.clone());
             self.subscription.names.insert(name);
         }
@@ -195,6 +208,14 @@ impl TypeState {
         }
     }
 
+    /// Makes the innocent part of a refused response due again.
+    pub(super) fn take_back(&mut self, flight: &Flight, guilty: &[&Resource]) {
+        let guilty: BTreeSet<_> = guilty.iter().map(|resource| resource.name()).collect();
+        let is_due = |name: &&Arc<str>| self.subscription.includes(name) && !guilty.contains(name);
+        self.unanswered.extend(flight.answers.iter().filter(is_due).cloned());
+        self.rewarm.extend(flight.rewarms.iter().filter(is_due).cloned());
+    }
+
     pub(super) fn accept_removals(&mut self, flight: &Flight) {
         for name in &flight.removed {
             self.held.remove(name);
@@ -203,10 +224,13 @@ impl TypeState {
 
     pub(super) fn launch(&mut self, nonce: String, version: Arc<str>, batch: Batch) -> Delivery {
         let Batch { resources, removed } = batch;
+        let (mut answers, mut rewarms) = (BTreeSet::new(), BTreeSet::new());
         for name in resources.iter().map(Resource::name).chain(&removed) {
-            self.unanswered.remove(name);
-            self.rewarm.remove(name);
+            answers.extend(self.unanswered.take(name));
+            rewarms.extend(self.rewarm.take(name));
         }
+        let news = resources.iter().filter(|r| self.held.get(r.name()) != Some(r.version()));
+        let news = news.map(|resource| resource.name().clone()).collect();
         self.owes_answer = false;
         self.sent = Some(version.clone());
         let outcome = resources
@@ -214,7 +238,7 @@ impl TypeState {
             .map(|resource| (resource.name().clone(), Some(resource.version().clone())))
             .chain(removed.iter().map(|name| (name.clone(), None)))
             .collect();
-        let flight = Flight { nonce, version, resources, removed, outcome };
+        let flight = Flight { nonce, version, resources, removed, outcome, news, answers, rewarms };
         let delivery = self.delivery(&flight);
         self.flight = Some(flight);
         delivery
@@ -235,6 +259,10 @@ impl TypeState {
         if self.clean && self.flight.is_none() {
             return Step { load, batch: None, deferred: Vec::new() };
         }
+        // A refused version cannot be an answer. Its successor is a change and has to wait like one.
+        let type_url = &self.type_url;
+        self.unanswered
+            .retain(|name| snapshot.get(type_url, name).is_none_or(|resource| !memory.is_rejected(resource)));
         let Plan { answers, absent, mut updates, mut removals } = self.plan(snapshot, memory);
         let deferred = if self.tier.defers_removal() { std::mem::take(&mut removals) } else { Vec::new() };
         load.removals = !deferred.is_empty();

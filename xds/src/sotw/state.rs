@@ -1,9 +1,10 @@
 //! One type on one state-of-the-world stream: what is asked for, what is held, what is under way.
 
 use crate::{
+    blame::blamed,
     event::Delivery,
     gate::{Load, Permit},
-    memory::{Accepted, Memory},
+    memory::{FullSet, Memory},
     resource::Resource,
     snapshot::{Snapshot, set_version},
     status::TypeStatus,
@@ -60,6 +61,10 @@ pub(super) struct Flight {
     /// What is new in it to the client, as far as known. Only these can be at fault.
     pub(super) news: Vec<Resource>,
     resources: Set,
+    /// It answers a new subscription.
+    is_answer: bool,
+    /// Names in it that were sent because what they belong to has changed.
+    rewarms: BTreeSet<Arc<str>>,
 }
 
 /// The content of one response.
@@ -121,9 +126,34 @@ impl TypeState {
         }
     }
 
+    /// The full set under way.
+    pub(super) fn offer(&self) -> Option<FullSet> {
+        let flight = self.flight.as_ref().filter(|_| self.full)?;
+        Some(FullSet { version: flight.delivery.version.clone(), resources: flight.resources.clone() })
+    }
+
     /// Whether a request with this nonce was written before our last response arrived.
     pub(super) fn is_stale(&self, nonce: &str) -> bool {
         self.last_nonce.as_deref().is_some_and(|last| last != nonce)
+    }
+
+    /// Takes the names of a stale request: what it leaves out was dropped by the client, and has to
+    /// be sent again should the next request want it back. What it adds is left to that request.
+    pub(super) fn narrow(&mut self, names: &[String]) {
+        if self.legacy && names.is_empty() {
+            return;
+        }
+        self.legacy = false;
+        self.subscription.wildcard &= names.iter().any(|name| name == WILDCARD);
+        self.subscription.names.retain(|ours| names.iter().any(|name| **name == **ours));
+        self.drop_unwanted();
+    }
+
+    fn drop_unwanted(&mut self) {
+        let Self { held, unanswered, rewarm, subscription, .. } = self;
+        held.retain(|name, _| subscription.includes(name));
+        unanswered.retain(|name| subscription.includes(name));
+        rewarm.retain(|name| subscription.includes(name));
     }
 
     /// Replaces the subscription.
@@ -153,10 +183,7 @@ impl TypeState {
             }
         }
         self.subscription = Subscription { wildcard, names };
-        let Self { held, unanswered, rewarm, subscription, .. } = self;
-        held.retain(|name, _| subscription.includes(name));
-        unanswered.retain(|name| subscription.includes(name));
-        rewarm.retain(|name| subscription.includes(name));
+        self.drop_unwanted();
         self.owes_answer &= wildcard || !self.subscription.names.is_empty();
     }
 
@@ -181,7 +208,7 @@ impl TypeState {
     }
 
     /// Takes note of an ACK; gives the full set that the client now has.
-    pub(super) fn accept(&mut self, flight: Flight) -> Option<Accepted> {
+    pub(super) fn accept(&mut self, flight: Flight) -> Option<FullSet> {
         let Flight { delivery: Delivery { version, .. }, resources, .. } = flight;
         self.acked = Some(version.clone());
         self.has_accepted = true;
@@ -194,22 +221,42 @@ impl TypeState {
         self.held = relevant;
         self.holds_unknown = false;
         self.refused = None;
-        Some(Accepted { version, resources })
+        Some(FullSet { version, resources })
+    }
+
+    /// The resources of a refused response that are held to be at fault.
+    pub(super) fn guilty<'a>(&self, flight: &'a Flight, message: &str) -> Vec<&'a Resource> {
+        let is_news = |resource: &Resource| flight.news.iter().any(|news| news.name() == resource.name());
+        // In a full set, what is not new is there because the protocol wants it, and cannot be at fault.
+        if self.full {
+            blamed(&flight.news, message, is_news)
+        } else {
+            blamed(flight.resources.values(), message, is_news)
+        }
     }
 
     /// Takes note of a NACK.
-    pub(super) fn refuse(&mut self, flight: &Flight) {
+    pub(super) fn refuse(&mut self, flight: &Flight, memory: &Memory) {
         if self.full {
             self.refused = Some(flight.delivery.version.clone());
+            // The answer is still due, now without the guilty. With nobody to blame it would be the same.
+            self.owes_answer |= flight.is_answer && !flight.news.is_empty();
+        }
+        for name in &flight.rewarms {
+            let innocent = flight.resources.get(name).is_some_and(|resource| !memory.is_rejected(resource));
+            if innocent && self.subscription.includes(name) {
+                self.rewarm.insert(name.clone());
+            }
         }
     }
 
     pub(super) fn launch(&mut self, nonce: String, batch: Batch) -> Delivery {
+        let mut rewarms = BTreeSet::new();
         for name in batch.resources.keys() {
             self.unanswered.remove(name);
-            self.rewarm.remove(name);
+            rewarms.extend(self.rewarm.take(name));
         }
-        self.owes_answer = false;
+        let is_answer = std::mem::take(&mut self.owes_answer);
         self.sent = Some(batch.version.clone());
         self.last_nonce = Some(nonce);
         let delivery = Delivery {
@@ -218,13 +265,18 @@ impl TypeState {
             resources: batch.resources.values().map(Resource::versioned).collect(),
             removed: batch.removed,
         };
-        self.flight =
-            Some(Flight { delivery: delivery.clone(), news: batch.news, resources: batch.resources });
+        self.flight = Some(Flight {
+            delivery: delivery.clone(),
+            news: batch.news,
+            resources: batch.resources,
+            is_answer,
+            rewarms,
+        });
         delivery
     }
 
     /// Decides what to send in this round.
-    pub(super) fn step(&mut self, snapshot: &Snapshot, memory: &Memory, permit: Permit) -> Step {
+    pub(super) fn step(&mut self, snapshot: &Snapshot, memory: &mut Memory, permit: Permit) -> Step {
         if self.clean && self.flight.is_none() {
             return Step { load: Load::none(self.tier), batch: None, deferred: None };
         }
@@ -232,27 +284,31 @@ impl TypeState {
             self.resolve_claim(snapshot, memory);
             self.step_full(snapshot, memory, permit)
         } else {
+            // This protocol cannot tell that a name does not exist. When it comes to exist later,
+            // that is a change like any other and has to wait like one.
+            let type_url = &self.type_url;
+            self.unanswered.retain(|name| {
+                snapshot.get(type_url, name).is_some_and(|resource| !memory.is_rejected(resource))
+            });
             self.step_partial(snapshot, memory, permit)
         }
     }
 
     /// Finds out what a client means that says it has a version from an earlier stream.
     ///
-    /// Only a lone wildcard spares the answer: for names, the protocol demands that new ones are
-    /// answered, and a new stream does not tell new names from old ones.
-    fn resolve_claim(&mut self, snapshot: &Snapshot, memory: &Memory) {
+    /// Only the old wildcard, an empty list, spares the answer. A name or an explicit wildcard may be
+    /// new with this stream, and the protocol demands that what is new is answered.
+    fn resolve_claim(&mut self, snapshot: &Snapshot, memory: &mut Memory) {
         let Some(claim) = self.claim.take() else { return };
-        let known = memory.accepted(&self.type_url).filter(|accepted| accepted.version == claim);
-        let set = match known {
-            Some(accepted) => Some(accepted.resources.clone()),
-            None => self.target(snapshot, memory).filter(|target| set_version(target.values()) == claim),
-        };
-        let Some(set) = set else {
+        let known = memory.full_set(&self.type_url, &claim).map(|known| known.resources.clone());
+        let present = || self.target(snapshot, memory).filter(|set| set_version(set.values()) == claim);
+        let Some(set) = known.or_else(present) else {
             self.holds_unknown = true;
             return;
         };
+        memory.set_accepted(&self.type_url, FullSet { version: claim, resources: set.clone() });
         self.held = set.into_iter().filter(|(name, _)| self.subscription.includes(name)).collect();
-        if self.subscription.wildcard && self.subscription.names.is_empty() {
+        if self.legacy {
             self.owes_answer = false;
         }
     }
@@ -313,14 +369,17 @@ impl TypeState {
     }
 
     fn full_batch(&self, resources: Set) -> Batch {
-        let is_news =
-            |r: &&Resource| self.held.get(r.name()).is_none_or(|held| held.version() != r.version());
         Batch {
             version: set_version(resources.values()),
-            news: resources.values().filter(is_news).cloned().collect(),
+            news: resources.values().filter(|r| self.is_news(r)).cloned().collect(),
             removed: self.held.keys().filter(|name| !resources.contains_key(*name)).cloned().collect(),
             resources,
         }
+    }
+
+    /// Whether the client does not have the very version.
+    fn is_news(&self, resource: &Resource) -> bool {
+        self.held.get(resource.name()).is_none_or(|held| held.version() != resource.version())
     }
 
     fn step_partial(&self, snapshot: &Snapshot, memory: &Memory, permit: Permit) -> Step {
@@ -362,7 +421,7 @@ impl TypeState {
         let batch = load.flight.then(|| Batch {
             version: snapshot.type_version(&self.type_url),
             resources: resources.iter().map(|r| (r.name().clone(), r.clone())).collect(),
-            news: resources,
+            news: resources.into_iter().filter(|r| self.is_news(r)).collect(),
             removed: Vec::new(),
         });
         Step { load, batch, deferred: None }

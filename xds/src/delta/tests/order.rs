@@ -1,0 +1,116 @@
+//! Make before break, and what goes along with what.
+
+use crate::testing::{Delta, nacks, told};
+
+/// A client that has everything of a small gateway.
+fn settled() -> Delta {
+    let mut delta = Delta::new(&["CDS a=1", "ECDS f=1", "LDS l=1", "RDS r=1"]);
+    for (short, names) in [("CDS", &[][..]), ("LDS", &[]), ("ECDS", &["f"]), ("RDS", &["r"])] {
+        let responses = delta.subscribe(short, names);
+        assert_eq!(delta.settle(responses).len(), 1);
+    }
+    delta
+}
+
+#[test]
+fn additions_go_from_what_is_referred_to_to_what_refers() {
+    let mut delta = settled();
+    let first = delta.publish(&["CDS a=2", "ECDS f=2", "LDS l=2", "RDS r=2"]);
+    assert_eq!(told(&first), ["CDS: a=2"], "the others wait for the answer");
+    assert_eq!(delta.settle(first), ["CDS: a=2", "ECDS: f=2", "LDS: l=2", "RDS: r=2"]);
+}
+
+#[test]
+fn a_refusal_lets_the_others_go_on() {
+    let mut delta = settled();
+    let first = delta.publish(&["CDS a=bad", "ECDS f=1", "LDS l=1", "RDS r=2"]);
+    assert_eq!(told(&delta.nack(&first[0], "no good")), ["RDS: r=2"]);
+    assert_eq!(nacks(&delta.events), ["CDS: a"]);
+}
+
+#[test]
+fn what_is_referred_to_is_removed_last() {
+    let mut delta = settled();
+    let first = delta.publish(&["CDS b=1", "RDS r=2"]);
+    assert_eq!(delta.settle(first), ["CDS: b=1", "LDS: -l", "RDS: r=2", "ECDS: -f", "CDS: -a"]);
+}
+
+#[test]
+fn endpoints_are_removed_after_their_cluster() {
+    let mut delta = Delta::new(&["CDS eds-a=1 b=1", "EDS eds-a=1", "RDS r=1"]);
+    for (short, names) in [("CDS", &[][..]), ("EDS", &["eds-a"]), ("RDS", &["r"])] {
+        let responses = delta.subscribe(short, names);
+        delta.settle(responses);
+    }
+    let first = delta.publish(&["CDS b=1", "RDS r=2"]);
+    assert_eq!(delta.settle(first), ["RDS: r=2", "CDS: -eds-a", "EDS: -eds-a"]);
+}
+
+#[test]
+fn removals_wait_for_the_answers_to_what_referred_to_them() {
+    let mut delta = settled();
+    let first = delta.publish(&["ECDS f=1", "LDS l=1", "RDS r=2"]);
+    assert_eq!(told(&first), ["RDS: r=2"]);
+    assert_eq!(told(&delta.publish(&["ECDS f=1", "LDS l=1", "RDS r=2"])), [""; 0]);
+    assert_eq!(told(&delta.ack(&first[0])), ["CDS: -a"]);
+}
+
+#[test]
+fn a_new_subscription_does_not_wait_for_answers_of_other_types() {
+    let mut delta = Delta::new(&["CDS a=1", "LDS l=1", "RDS r=1"]);
+    assert_eq!(told(&delta.subscribe("CDS", &[])), ["CDS: a=1"]);
+    assert_eq!(told(&delta.subscribe("LDS", &[])), ["LDS: l=1"]);
+    assert_eq!(told(&delta.subscribe("RDS", &["r"])), ["RDS: r=1"]);
+}
+
+#[test]
+fn a_new_subscription_waits_for_what_it_may_refer_to_to_be_sent() {
+    let mut delta = Delta::new(&["CDS a=1", "RDS r=1"]);
+    let clusters = delta.subscribe("CDS", &[]);
+    delta.publish(&["CDS a=1 b=1", "RDS r=2"]);
+    assert_eq!(told(&delta.subscribe("RDS", &["r"])), [""; 0], "route 2 may use cluster b");
+    assert_eq!(told(&delta.ack(&clusters[0])), ["CDS: b=1", "RDS: r=2"]);
+}
+
+#[test]
+fn endpoints_are_sent_again_when_their_cluster_changes() {
+    let mut delta = Delta::new(&["CDS eds-a=1 eds-b=1", "EDS eds-a=1 eds-b=1"]);
+    for (short, names) in [("CDS", &[][..]), ("EDS", &["eds-a", "eds-b"])] {
+        let responses = delta.subscribe(short, names);
+        assert_eq!(delta.settle(responses).len(), 1);
+    }
+    let change = delta.publish(&["CDS eds-a=2 eds-b=1", "EDS eds-a=1 eds-b=1"]);
+    assert_eq!(delta.settle(change), ["CDS: eds-a=2", "EDS: eds-a=1"]);
+}
+
+#[test]
+fn endpoints_asked_for_after_the_change_are_sent_once() {
+    let mut delta = Delta::new(&["CDS eds-a=1", "EDS eds-a=1"]);
+    let clusters = delta.subscribe("CDS", &[]);
+    let endpoints = delta.subscribe("EDS", &["eds-a"]);
+    assert_eq!(told(&endpoints), ["EDS: eds-a=1"]);
+    delta.settle(endpoints);
+    assert_eq!(delta.settle(clusters), ["CDS: eds-a=1"]);
+}
+
+#[test]
+fn endpoints_of_a_refused_cluster_are_not_sent_again() {
+    let mut delta = Delta::new(&["CDS eds-a=1", "EDS eds-a=1"]);
+    for (short, names) in [("CDS", &[][..]), ("EDS", &["eds-a"])] {
+        let responses = delta.subscribe(short, names);
+        delta.settle(responses);
+    }
+    let change = delta.publish(&["CDS eds-a=bad", "EDS eds-a=1"]);
+    assert_eq!(told(&delta.nack(&change[0], "no good")), [""; 0]);
+}
+
+#[test]
+fn unknown_types_go_between_endpoints_and_listeners() {
+    let mut delta = Delta::new(&["CDS a=1", "SDS s=1", "LDS l=1"]);
+    for (short, names) in [("LDS", &[][..]), ("SDS", &["s"]), ("CDS", &[])] {
+        let responses = delta.subscribe(short, names);
+        delta.settle(responses);
+    }
+    let change = delta.publish(&["LDS l=2", "SDS s=2", "CDS a=2"]);
+    assert_eq!(delta.settle(change), ["CDS: a=2", "SDS: s=2", "LDS: l=2"]);
+}
