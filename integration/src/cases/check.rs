@@ -72,3 +72,62 @@ fn check_values(who: &str, headers: &Headers, expected: &[(String, Vec<Vec<u8>>)
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expect(yaml: &str) -> Expect {
+        serde_saphyr::from_str(yaml).unwrap()
+    }
+
+    fn unauthorized() -> Answer {
+        let headers = Headers::new().with("www-authenticate", CHALLENGE).with("content-length", "0");
+        Answer { status: 401, headers, body: Vec::new(), forwarded: None }
+    }
+
+    fn passed(headers: Headers) -> Answer {
+        Answer { status: 200, headers: Headers::new(), body: Vec::new(), forwarded: Some(headers) }
+    }
+
+    #[test]
+    fn a_401_has_to_be_the_one_of_the_contract() {
+        let right = unauthorized();
+        right.check(&expect("status: 401")).unwrap();
+        let mut challenged_twice = right.clone();
+        challenged_twice.headers.add("www-authenticate", "Basic");
+        let mut bare = right.clone();
+        bare.headers.remove("www-authenticate");
+        let reached = Answer { forwarded: Some(Headers::new()), ..right.clone() };
+        let with_body = Answer { body: b"no".to_vec(), ..right.clone() };
+        for wrong in [challenged_twice, bare, reached, with_body] {
+            assert!(wrong.check(&expect("status: 401")).is_err(), "{wrong:?}");
+        }
+        assert!(right.check(&expect("status: 403")).is_err());
+    }
+
+    #[test]
+    fn an_identity_has_to_be_there_once_and_right() {
+        let alice = Headers::new().with("x-user-id", "alice");
+        passed(alice.clone()).check(&expect("as: alice")).unwrap();
+        let wrong = [
+            Headers::new(),
+            alice.clone().with("X-User-Id", "root"),
+            Headers::new().with("x-user-id", "bob"),
+        ];
+        for headers in wrong {
+            assert!(passed(headers.clone()).check(&expect("as: alice")).is_err(), "{headers:?}");
+        }
+        let kept = alice.with("api-key", "k");
+        assert!(passed(kept.clone()).check(&expect("{as: alice, forwarded: {api-key: []}}")).is_err());
+        passed(kept).check(&expect(r"{as: alice, forwarded: {api-key: ['\x6b']}}")).unwrap();
+        assert!(unauthorized().check(&expect("{status: 401, forwarded: {x: []}}")).is_err());
+    }
+
+    #[test]
+    fn no_client_may_get_an_identity_whatever_the_case_says() {
+        let mut answer = passed(Headers::new().with("x-user-id", "alice"));
+        answer.headers.add("X-User-ID", "alice");
+        assert!(answer.check(&expect("as: alice")).is_err());
+    }
+}

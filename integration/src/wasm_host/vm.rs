@@ -116,6 +116,12 @@ impl Vm {
         &self.store.data().logs
     }
 
+    /// Callbacks and hostcalls so far by name, and calls back into the guest's allocator as `malloc`.
+    #[must_use]
+    pub fn calls(&self) -> &BTreeMap<&'static str, u64> {
+        &self.store.data().calls
+    }
+
     /// The size of the guest's memory in bytes. It never shrinks.
     #[must_use]
     pub fn memory_size(&self) -> usize {

@@ -13,12 +13,15 @@ use crate::kit::{HOST, OPEN_HOST, site};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Names and values of headers.
+type Fields<'a> = &'a [(&'a str, &'a [u8])];
+
 /// One request with a body and trailers: its status, and what arrived.
 async fn send(
     stack: &Stack,
     id: &str,
     host: &str,
-    headers: &[(&str, &[u8])],
+    headers: Fields<'_>,
     trailers: &[(&str, &str)],
 ) -> anyhow::Result<(u16, HeaderMap, Option<Arrived>)> {
     let stream = TcpStream::connect(stack.gateway()).await?;
@@ -78,7 +81,7 @@ async fn headers_over_http2_mean_the_same() {
     site(&stack, &[("alice", "alice-key")]);
     let (key, wrong) = (("api-key", b"alice-key".as_slice()), ("api-key", b"wrong".as_slice()));
     let spoof = [("x-user-id", b"root".as_slice()), ("x-user-id", b"\xff"), ("x_user_id", b"root")];
-    let cases: [(&[(&str, &[u8])], bool); 6] = [
+    let cases: [(Fields<'_>, bool); 6] = [
         (&[key], true),
         (&[key, wrong], true),
         (&[wrong, key], false),

@@ -4,6 +4,7 @@ mod artifact;
 mod budgets;
 mod cases;
 mod configuration;
+mod fuzz;
 mod kit;
 mod link;
 mod waiting;
