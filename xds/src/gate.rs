@@ -42,10 +42,13 @@ pub(crate) fn permit(tier: Tier, others: &[Load]) -> Permit {
 }
 
 /// Whether a type of `tier` may take away: everything that may refer to it has settled.
+///
+/// Types are to be asked in order of their turns. One that may take away then has a response under
+/// way, and one that may not is held up by something that holds up all later turns too.
 pub(crate) fn may_remove(tier: Tier, all: &[Load]) -> bool {
     all.iter()
         .filter(|other| other.tier.removal_turn() < tier.removal_turn())
-        .all(|other| !other.flight && !other.updates && !other.removals)
+        .all(|other| !other.flight && !other.updates)
 }
 
 // === impl Load ===

@@ -187,11 +187,9 @@ impl TypeState {
         }
     }
 
-    /// Ends the flight if `nonce` is its nonce.
+    /// Ends the flight if `nonce` is its nonce. A type with a flight is never clean, so it is looked at next.
     pub(super) fn land(&mut self, nonce: &str) -> Option<Flight> {
-        let flight = self.flight.take_if(|flight| flight.nonce == nonce);
-        self.clean &= flight.is_none();
-        flight
+        self.flight.take_if(|flight| flight.nonce == nonce)
     }
 
     pub(super) fn accept(&mut self, flight: Flight) {

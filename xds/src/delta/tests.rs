@@ -115,6 +115,8 @@ fn what_is_unsubscribed_is_not_sent_any_more() {
     // Unsubscribing crosses the response.
     delta.unsubscribe("EDS", &["b"]);
     delta.settle(first);
+    let status = delta.session.status(delta.snapshot.as_ref(), &delta.memory);
+    assert_eq!((status[0].names, status[0].held), (1, 1));
     let next = delta.publish(&["EDS a=2 b=2"]);
     assert_eq!(told(&next), ["EDS: a=2"]);
     delta.settle(next);
@@ -240,6 +242,33 @@ fn a_refusal_that_names_nothing_is_held_against_all() {
 }
 
 #[test]
+fn answers_that_were_refused_along_with_a_bad_one_are_still_due() {
+    let mut delta = Delta::new(&["EDS a=1 b=1"]);
+    let first = delta.subscribe("EDS", &["a", "b", "x"]);
+    delta.settle(first);
+    delta.publish(&["EDS a=1 b=1"]);
+    // The client has dropped what it names again, and a bad one comes in between.
+    delta.snapshot = Some(snapshot(&["EDS a=1 b=bad"]));
+    let answer = delta.subscribe("EDS", &["a", "b", "x"]);
+    assert_eq!(told(&answer), ["EDS: a=1 b=bad -x"]);
+    assert_eq!(told(&delta.nack(&answer[0], "no good")), ["EDS: a=1 -x"]);
+    assert_eq!(nacks(&delta.events), ["EDS: b"], "only what was new is at fault");
+}
+
+#[test]
+fn the_successor_of_a_refused_version_waits_like_any_change() {
+    let mut delta = Delta::new(&["CDS c=1", "RDS r=bad"]);
+    let clusters = delta.subscribe("CDS", &[]);
+    delta.settle(clusters);
+    let routes = delta.subscribe("RDS", &["r"]);
+    delta.nack(&routes[0], "no good");
+    assert_eq!(told(&delta.subscribe("RDS", &["r"])), [""; 0]);
+    let change = delta.publish(&["CDS c=2", "RDS r=2"]);
+    assert_eq!(told(&change), ["CDS: c=2"]);
+    assert_eq!(delta.settle(change), ["CDS: c=2", "RDS: r=2"]);
+}
+
+#[test]
 fn a_refused_removal_is_not_repeated() {
     let mut delta = Delta::new(&["LDS a=1"]);
     let first = delta.subscribe("LDS", &[]);
@@ -262,9 +291,10 @@ fn a_refused_version_that_was_replaced_may_come_back() {
 
 #[test]
 fn a_reconnect_sends_nothing_that_is_held() {
-    let mut delta = Delta::new(&["CDS a=1 b=1", "EDS a=1 b=1"]);
+    let mut delta = Delta::new(&["CDS a=1 b=1", "EDS a=1 b=1", "LDS l=1"]);
     assert_eq!(told(&delta.resume("CDS", &[], &["a=1", "b=1"])), [""; 0]);
     assert_eq!(told(&delta.resume("EDS", &["a", "b"], &["a=1", "b=1"])), [""; 0]);
+    assert_eq!(told(&delta.resume("LDS", &["*"], &["l=1"])), [""; 0]);
     assert_eq!(told(&delta.grace_over()), [""; 0]);
     assert!(delta.session.status(delta.snapshot.as_ref(), &delta.memory).iter().all(|t| t.in_sync()));
 }

@@ -200,11 +200,9 @@ impl TypeState {
         !self.rewarm.is_empty()
     }
 
-    /// Ends the flight, if there is one.
+    /// Ends the flight, if there is one. A type with a flight is never clean, so it is looked at next.
     pub(super) fn land(&mut self) -> Option<Flight> {
-        let flight = self.flight.take();
-        self.clean &= flight.is_none();
-        flight
+        self.flight.take()
     }
 
     /// Takes note of an ACK; gives the full set that the client now has.

@@ -256,6 +256,46 @@ fn endpoints_are_sent_again_when_their_cluster_changes() {
 }
 
 #[test]
+fn endpoints_refused_along_with_bad_ones_are_still_sent_again() {
+    let mut sotw = Sotw::new(&["CDS eds-a=1", "EDS eds-a=1 b=1"]);
+    for (short, names) in [("CDS", &[][..]), ("EDS", &["eds-a", "b"])] {
+        let first = sotw.subscribe(short, names);
+        sotw.settle(first);
+    }
+    let change = sotw.publish(&["CDS eds-a=2", "EDS eds-a=1 b=bad"]);
+    let endpoints = sotw.ack(&change[0]);
+    assert_eq!(told(&endpoints), ["EDS: b=bad eds-a=1"]);
+    assert_eq!(told(&sotw.nack(&endpoints[0], "no good")), ["EDS: eds-a=1"]);
+}
+
+#[test]
+fn an_answer_that_was_refused_is_still_due_without_the_guilty() {
+    let mut sotw = Sotw::new(&["CDS b=1"]);
+    let first = sotw.subscribe("CDS", &["b"]);
+    sotw.settle(first);
+    sotw.reconnect();
+    sotw.snapshot = Some(snapshot(&["CDS b=1 c=bad"]));
+    // The client may have dropped b and want it back: a new stream does not tell.
+    let answer = sotw.subscribe("CDS", &["b", "c"]);
+    assert_eq!(told(&answer), ["CDS: b=1 c=bad"]);
+    assert_eq!(told(&sotw.nack(&answer[0], "no good")), ["CDS: b=1"]);
+}
+
+#[test]
+fn the_successor_of_a_refused_version_waits_like_any_change() {
+    let mut sotw = Sotw::new(&["CDS c=1", "RDS r=bad"]);
+    let clusters = sotw.subscribe("CDS", &[]);
+    sotw.settle(clusters);
+    let routes = sotw.subscribe("RDS", &["r"]);
+    sotw.nack(&routes[0], "no good");
+    sotw.subscribe("RDS", &[]);
+    assert_eq!(told(&sotw.subscribe("RDS", &["r"])), [""; 0]);
+    let change = sotw.publish(&["CDS c=2", "RDS r=2"]);
+    assert_eq!(told(&change), ["CDS: c=2"]);
+    assert_eq!(sotw.settle(change), ["CDS: c=2", "RDS: r=2"]);
+}
+
+#[test]
 fn filters_travel_alone() {
     let mut sotw = Sotw::new(&["ECDS f=1 g=bad h=1"]);
     let first = sotw.subscribe("ECDS", &["f", "g", "h", "x"]);

@@ -105,6 +105,19 @@ fn endpoints_of_a_refused_cluster_are_not_sent_again() {
 }
 
 #[test]
+fn endpoints_refused_along_with_bad_ones_are_still_sent_again() {
+    let mut delta = Delta::new(&["CDS eds-a=1", "EDS eds-a=1 b=1"]);
+    for (short, names) in [("CDS", &[][..]), ("EDS", &["eds-a", "b"])] {
+        let responses = delta.subscribe(short, names);
+        delta.settle(responses);
+    }
+    let change = delta.publish(&["CDS eds-a=2", "EDS eds-a=1 b=bad"]);
+    let endpoints = delta.ack(&change[0]);
+    assert_eq!(told(&endpoints), ["EDS: b=bad eds-a=1"]);
+    assert_eq!(told(&delta.nack(&endpoints[0], "no good")), ["EDS: eds-a=1"]);
+}
+
+#[test]
 fn unknown_types_go_between_endpoints_and_listeners() {
     let mut delta = Delta::new(&["CDS a=1", "SDS s=1", "LDS l=1"]);
     for (short, names) in [("LDS", &[][..]), ("SDS", &["s"]), ("CDS", &[])] {
