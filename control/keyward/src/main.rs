@@ -40,15 +40,28 @@ async fn run(command: Command) -> anyhow::Result<()> {
     }
 }
 
+/// What went wrong, from the outside in; then what to do about it.
+#[expect(clippy::print_stderr, reason = "the error of the whole process, for the person who ran it")]
+fn tell(error: &anyhow::Error) {
+    let (mut what, mut hints) = (Vec::new(), Vec::new());
+    for cause in error.chain() {
+        let text = cause.to_string();
+        let mut parts = text.split("\nhint: ");
+        what.extend(parts.next().map(str::to_owned));
+        hints.extend(parts.map(str::to_owned));
+    }
+    eprintln!("error: {}", what.join(": "));
+    for hint in hints {
+        eprintln!("hint: {hint}");
+    }
+}
+
 #[tokio::main]
 async fn main() -> ExitCode {
     match run(Cli::parse().command).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            #[expect(clippy::print_stderr, reason = "the error of the whole process, for the person who ran it")]
-            {
-                eprintln!("error: {error:#}");
-            }
+            tell(&error);
             ExitCode::FAILURE
         }
     }

@@ -120,6 +120,7 @@ pub(crate) fn domain(text: &str) -> Check {
         let address = address.strip_suffix(']').and_then(|address| address.parse::<Ipv6Addr>().ok());
         return check(address.is_some(), "an IPv6 address must be written as in \"[::1]\"");
     }
+    check(!text.ends_with('.'), "must not end with '.': \"example.com\" stands for \"example.com.\" too")?;
     let wildcard = text.strip_prefix("*.").or_else(|| text.strip_suffix(".*"));
     let right = match wildcard {
         // The rest may end in a number: 10.0.* is a prefix, no address.

@@ -56,7 +56,8 @@ pub struct ServeArgs {
     pub wait_for_keys: u32,
 
     /// The namespace of the installation.
-    #[arg(long, env = "KEYWARD_SYSTEM_NAMESPACE", default_value = "keyward-system", value_name = "NAME")]
+    #[arg(long, env = "KEYWARD_SYSTEM_NAMESPACE", default_value = "keyward-system", value_name = "NAME",
+          value_parser = namespace)]
     pub system_namespace: String,
 
     /// Serves REST and xDS off loopback although neither TLS nor credentials protect them. Whoever
@@ -71,6 +72,18 @@ pub struct ServeArgs {
     /// How log lines look.
     #[arg(long, env = "KEYWARD_LOG_FORMAT", default_value = "text", value_name = "FORMAT")]
     pub log_format: LogFormat,
+}
+
+/// Reads a namespace: an RFC 1123 label.
+fn namespace(text: &str) -> Result<String, &'static str> {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let right = (1..=63).contains(&text.len())
+        && text.bytes().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-');
+    right
+        .then(|| text.to_owned())
+        .ok_or("a namespace has lower case letters, digits and '-' inside, at most 63")
 }
 
 /// How log lines look.

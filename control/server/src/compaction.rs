@@ -22,7 +22,7 @@ pub(crate) async fn run(store: Arc<dyn Store>, cancelled: CancellationToken) -> 
         if let Some(revision) = keep_from
             && let Err(error) = store.compact(revision).await
         {
-            tracing::warn!("the store could not be compacted: {error}");
+            tracing::warn!("the store could not be compacted: {:#}", anyhow::Error::new(error));
         }
         keep_from = store.revision().await.ok();
     }

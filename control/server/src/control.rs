@@ -102,7 +102,7 @@ impl ControlLoop {
                         self.publish();
                     }
                     Some(Err(error)) => {
-                        tracing::error!("the store cannot be followed, trying again: {error}");
+                        tracing::error!("the store cannot be followed, trying again: {:#}", anyhow::Error::new(error));
                         changes = self.restart(&cancelled).await?;
                     }
                     None => changes = self.restart(&cancelled).await?,
@@ -140,7 +140,9 @@ impl ControlLoop {
                     self.publish();
                     return Ok(watch);
                 }
-                Err(error) => tracing::error!("the store cannot be read, trying again: {error}"),
+                Err(error) => {
+                    tracing::error!("the store cannot be read, trying again: {:#}", anyhow::Error::new(error))
+                }
             }
         }
     }
@@ -207,7 +209,8 @@ impl ControlLoop {
             let Some(resources) = self.told.get(&*client.client.node_key) else { continue };
             for one_type in &client.types {
                 for refused in &one_type.rejected {
-                    let reason = format!("proxy {} refuses it: {}", client.client.node_id, refused.message);
+                    let reason =
+                        format!("proxy {} refuses it: {}", client.client.node_id, refused.message.trim());
                     for object in origin(resources, &one_type.type_url, &refused.name) {
                         reports.reject(object.clone(), reason.clone());
                     }

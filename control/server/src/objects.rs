@@ -2,6 +2,7 @@
 
 use keyward_keys::Change;
 use keyward_resource::kinds::Resource;
+use keyward_resource::kinds::secret::{KEY_FIELD, KEY_TYPE};
 use keyward_resource::{ObjectKey, ObjectRef, Reports, decode, kind};
 use keyward_store::{Event, Key, Record};
 use keyward_translate::Input;
@@ -14,21 +15,32 @@ use std::sync::Arc;
 pub(crate) struct Objects {
     input: Input,
     broken: BTreeMap<ObjectKey, String>,
+    /// Secrets that are no API keys, and what there is to say of them.
+    others: BTreeMap<ObjectKey, Option<String>>,
 }
 
 /// Reads a stored object.
-fn read(record: &Record) -> Result<(&'static str, Resource), (Option<&'static str>, String)> {
+fn read(record: &Record) -> Result<(&'static str, Resource, Value), (Option<&'static str>, String)> {
     let kind = kind::by_name(&record.key.kind).ok_or_else(|| (None, "unknown kind".to_owned()))?;
     let mut object: Value = serde_json::from_slice(&record.body)
         .map_err(|_| (Some(kind.name), "the stored object is not JSON".to_owned()))?;
     object["metadata"]["resourceVersion"] = record.revision.0.to_string().into();
     match decode(kind, &object) {
-        Ok(resource) => Ok((kind.name, resource)),
+        Ok(resource) => Ok((kind.name, resource, object)),
         Err(errors) => {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             Err((Some(kind.name), errors.join("; ")))
         }
     }
+}
+
+/// A Secret with an API key in it that is not of the type of API keys was meant to be one.
+fn doubt(object: &Value) -> Option<String> {
+    object.pointer(&format!("/data/{KEY_FIELD}"))?;
+    let kind = object["type"].as_str().unwrap_or("Opaque");
+    Some(format!(
+        "a Secret of type {kind} is no API key, although it has {KEY_FIELD}: the type must be {KEY_TYPE}"
+    ))
 }
 
 // === impl Objects ===
@@ -45,6 +57,12 @@ impl Objects {
         for (key, why) in &self.broken {
             reports.reject(key.clone(), why.clone());
         }
+        for (key, doubt) in &self.others {
+            reports.accept(key.clone());
+            if let Some(doubt) = doubt {
+                reports.warn(key.clone(), doubt.clone());
+            }
+        }
         reports
     }
 
@@ -59,7 +77,7 @@ impl Objects {
     /// Takes over one object.
     pub(crate) fn put(&mut self, record: &Record) -> Option<Change> {
         let id = ObjectRef::new(&record.key.namespace, &record.key.name);
-        let (kind, resource) = match read(record) {
+        let (kind, resource, object) = match read(record) {
             Ok(read) => read,
             Err((kind, why)) => {
                 tracing::warn!(object = %record.key, "a stored object cannot be used: {why}");
@@ -70,10 +88,17 @@ impl Objects {
                 return change;
             }
         };
-        self.broken.remove(&ObjectKey::new(kind, &id.namespace, &id.name));
+        let key = ObjectKey::new(kind, &id.namespace, &id.name);
+        self.broken.remove(&key);
         match resource {
-            Resource::ApiKeySecret(secret) => return Some(Change::PutSecret(secret)),
-            Resource::OtherSecret(_) => return Some(Change::DeleteSecret(id)),
+            Resource::ApiKeySecret(secret) => {
+                self.others.remove(&key);
+                return Some(Change::PutSecret(secret));
+            }
+            Resource::OtherSecret(_) => {
+                self.others.insert(key, doubt(&object));
+                return Some(Change::DeleteSecret(id));
+            }
             Resource::AuthConfig(config) => {
                 self.input.auth_configs.insert(id, Arc::new(config.clone()));
                 return Some(Change::PutAuthConfig(config));
@@ -94,7 +119,9 @@ impl Objects {
     fn remove(&mut self, key: &Key) -> Option<Change> {
         let id = ObjectRef::new(&key.namespace, &key.name);
         let kind = kind::by_name(&key.kind)?;
-        self.broken.remove(&ObjectKey::new(kind.name, &id.namespace, &id.name));
+        let object = ObjectKey::new(kind.name, &id.namespace, &id.name);
+        self.broken.remove(&object);
+        self.others.remove(&object);
         match kind.name {
             "Secret" => return Some(Change::DeleteSecret(id)),
             "AuthConfig" => {

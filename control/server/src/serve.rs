@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, bail};
+use axum::Router;
 use bytes::Bytes;
 use keyward_keys::KeyView;
 use keyward_store::{SqliteStore, Store};
@@ -14,6 +15,7 @@ use keyward_xds::AdsService;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 
@@ -34,11 +36,16 @@ const PROXY: &str = "gateway-proxy";
 const IDENTITY_HEADER: &str = keyward_filter_core::config::DEFAULT_IDENTITY_HEADER;
 /// xDS events that may wait for the control loop.
 const XDS_EVENTS: usize = 1024;
+/// How long answers under way may take after the server was told to stop.
+const DRAIN: Duration = Duration::from_secs(2);
 /// How soon a proxy that is gone without a word is noticed.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 
-/// Runs the control server until it is told to stop by SIGINT or SIGTERM, or until a part of it
-/// fails. `filter` is the filter module that is used unless the arguments name another.
+/// Runs the control server until it is told to stop by SIGINT, SIGTERM or SIGHUP, or until a part of
+/// it fails. `filter` is the filter module that is used unless the arguments name another.
+///
+/// Told to stop, it stops its Envoy as well. After a failure Envoy is left running: it serves on
+/// with what it holds, and the next control server adopts it.
 ///
 /// # Errors
 ///
@@ -50,12 +57,8 @@ pub async fn serve(args: ServeArgs, filter: Bytes) -> anyhow::Result<()> {
     tokio::select! {
         signal = signals => tracing::info!("stopping ({signal})"),
         Some(ended) = tasks.join_next() => {
-            stop.cancel();
-            while tasks.join_next().await.is_some() {}
-            return match ended {
-                Ok(outcome) => outcome.and_then(|()| bail!("a part of the server ended unexpectedly")),
-                Err(panic) => Err(panic).context("a part of the server failed"),
-            };
+            let outcome = ended.context("a part of the server failed")?;
+            return outcome.and_then(|()| bail!("a part of the server ended unexpectedly"));
         }
     }
     stop.cancel();
@@ -86,7 +89,7 @@ async fn start(
             .into(),
         None => filter,
     };
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(args.data.join("keyward.db")).await?);
+    let store: Arc<dyn Store> = Arc::new(open_store(args).await?);
 
     let (keys, key_view) = watch::channel(KeyView::default());
     let (published, reports) = watch::channel(Arc::new(Published::default()));
@@ -123,10 +126,7 @@ async fn start(
     });
 
     let api = Api::new(store, reports, &args.system_namespace).router(HostGuard::of(args.rest));
-    let stopped = stop.clone().cancelled_owned();
-    tasks.spawn(async move {
-        axum::serve(rest, api).with_graceful_shutdown(stopped).await.context("the REST port failed")
-    });
+    tasks.spawn(serve_rest(rest, api, stop.clone()));
 
     if let Some(envoy) = envoy {
         let supervisor = Supervisor::new(SupervisorOptions {
@@ -146,6 +146,19 @@ async fn start(
     }
     tracing::info!(rest = %args.rest, xds = %args.xds, data = %args.data.display(), "keyward serves");
     Ok(tasks)
+}
+
+async fn serve_rest(listener: TcpListener, api: Router, stop: CancellationToken) -> anyhow::Result<()> {
+    let stopped = stop.clone().cancelled_owned();
+    let given_up = async {
+        stop.cancelled().await;
+        sleep(DRAIN).await;
+    };
+    tokio::select! {
+        served = axum::serve(listener, api).with_graceful_shutdown(stopped) => served.context("the REST port failed"),
+        // A client that hangs does not keep the server from stopping.
+        () = given_up => Ok(()),
+    }
 }
 
 /// Off loopback nothing protects the ports yet, so it has to be asked for.
@@ -179,6 +192,14 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
+async fn open_store(args: &ServeArgs) -> anyhow::Result<SqliteStore> {
+    let opened = SqliteStore::open(args.data.join("keyward.db")).await;
+    opened.map_err(|error| {
+        let hint = format!("the store could not be opened\nhint: {}", error.hint());
+        anyhow::Error::new(error).context(hint)
+    })
+}
+
 fn find_envoy(args: &ServeArgs) -> anyhow::Result<PathBuf> {
     if let Some(path) = &args.envoy {
         if !path.is_file() {
@@ -199,15 +220,17 @@ fn role_of(node: &envoy_types::pb::envoy::config::core::v3::Node) -> String {
     keyward_xds::node::metadata_string(node, "role").unwrap_or_default().to_owned()
 }
 
-/// Resolves at the first SIGINT or SIGTERM. A second one ends the process at once.
+/// Resolves at the first SIGINT, SIGTERM or SIGHUP. A second one ends the process at once.
 fn signals() -> anyhow::Result<impl Future<Output = &'static str>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT cannot be handled")?;
+    let mut hangup = signal(SignalKind::hangup()).context("SIGHUP cannot be handled")?;
     let mut terminate = signal(SignalKind::terminate()).context("SIGTERM cannot be handled")?;
     Ok(async move {
         let name = tokio::select! {
             _ = interrupt.recv() => "SIGINT",
             _ = terminate.recv() => "SIGTERM",
+            _ = hangup.recv() => "SIGHUP",
         };
         tokio::spawn(async move {
             tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }

@@ -7,11 +7,13 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use keyward_filter_core::wire::{ClientMessage, METHOD, SERVICE, ServerMessage};
 use keyward_keys::{KeyView, Session, SessionEvent, Workers};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::codegen::{Body, BoxFuture, Service, StdError, http};
 use tonic::server::{Grpc, NamedService, StreamingService};
@@ -20,8 +22,10 @@ use tonic_prost::ProstCodec;
 
 /// Messages that may wait in a stream; a chunk is at most 256 KiB.
 const STREAM_BUFFER: usize = 4;
-/// Workers send little: names, versions, reasons.
-const MAX_CLIENT_MESSAGE: usize = 1024 * 1024;
+/// A worker that comes back names every table that it holds.
+const MAX_CLIENT_MESSAGE: usize = 64 * 1024 * 1024;
+/// How long a worker may take to subscribe.
+const SUBSCRIBE_WITHIN: Duration = Duration::from_secs(10);
 
 /// What every connected worker holds, shared between streams and readers.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +49,7 @@ async fn serve(
 ) {
     let mut session = Session::new();
     let connection = workers.with(Workers::connect);
+    let subscribe_by = Instant::now() + SUBSCRIBE_WITHIN;
     loop {
         let full = match fill(&mut session, &outbound, &view.borrow_and_update(), &mut |message| {
             workers.with(|workers| workers.on_sent(connection, message));
@@ -82,6 +87,7 @@ async fn serve(
             room = outbound.reserve(), if full => if room.is_err() { break },
             changed = view.changed() => if changed.is_err() { break },
             () = outbound.closed() => break,
+            () = sleep_until(subscribe_by), if session.role().is_none() => break,
         }
     }
     workers.with(|workers| workers.disconnect(connection));

@@ -6,15 +6,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 const POLL: Duration = Duration::from_millis(200);
 /// More than this at once is not a log line.
 const MAX_LINE: usize = 64 * 1024;
 
-/// Follows a log file for ever, from its end as it is now.
-pub(super) async fn follow(path: PathBuf) {
+/// Follows a log file from its end as it is now, until cancelled; then passes on what is left.
+pub(super) async fn follow(path: PathBuf, cancelled: CancellationToken) {
     let mut offset = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
     let mut partial = Vec::new();
+    let mut last = false;
     loop {
         if let Ok(fresh) = read_from(&path, &mut offset) {
             partial.extend_from_slice(&fresh);
@@ -26,7 +28,13 @@ pub(super) async fn follow(path: PathBuf) {
                 partial.clear();
             }
         }
-        sleep(POLL).await;
+        if last {
+            return;
+        }
+        tokio::select! {
+            () = sleep(POLL) => {}
+            () = cancelled.cancelled() => last = true,
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! An Envoy process: our child, or one that an earlier control server left behind.
 
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -42,6 +45,30 @@ fn note_path(folder: &Path) -> PathBuf {
     folder.join("envoy.json")
 }
 
+/// Where Envoy writes.
+pub(super) fn log_path(folder: &Path) -> PathBuf {
+    folder.join("envoy.log")
+}
+
+/// Opens a log for its owner alone.
+fn open_log(path: &Path) -> anyhow::Result<File> {
+    let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+    opened.with_context(|| format!("{} could not be opened", path.display()))
+}
+
+fn write_note(folder: &Path, child: &Child, launch: &Launch) -> anyhow::Result<(Pid, u64)> {
+    let raw = i32::try_from(child.id().context("envoy ended at once")?).context("the pid is out of range")?;
+    let pid = Pid::from_raw(raw).context("the pid is zero")?;
+    let started = start_time(raw).unwrap_or_default();
+    let note = serde_json::to_vec(&Note { pid: raw, started, launch: launch.clone() })?;
+    let path = note_path(folder);
+    let fresh = path.with_extension("json.new");
+    std::fs::write(&fresh, note)
+        .and_then(|()| std::fs::rename(&fresh, &path))
+        .with_context(|| format!("{} could not be written", path.display()))?;
+    Ok((pid, started))
+}
+
 /// The start time of a process from `/proc/<pid>/stat`, or none when it is gone or a zombie.
 fn start_time(pid: i32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -60,25 +87,26 @@ impl Process {
     /// Starts an Envoy and writes down that it runs.
     pub(super) fn spawn(folder: &Path, launch: &Launch) -> anyhow::Result<Self> {
         let (program, arguments) = launch.command.split_first().context("the command is empty")?;
-        let child = Command::new(program)
+        let log = open_log(&log_path(folder))?;
+        let mut child = Command::new(program)
             .args(arguments)
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
+            .stdin(Stdio::null())
+            // What it says before it has a log, or instead of one.
+            .stdout(log.try_clone()?)
+            .stderr(log)
             // Its own group: a Ctrl-C in the terminal reaches the control server alone, which
             // then stops Envoy in order.
             .process_group(0)
             .spawn()
             .with_context(|| format!("{program} could not be started"))?;
-        let raw =
-            i32::try_from(child.id().context("envoy ended at once")?).context("the pid is out of range")?;
-        let pid = Pid::from_raw(raw).context("the pid is zero")?;
-        let started = start_time(raw).unwrap_or_default();
-        let note = Note { pid: raw, started, launch: launch.clone() };
-        let path = note_path(folder);
-        std::fs::write(&path, serde_json::to_vec(&note)?)
-            .with_context(|| format!("{} could not be written", path.display()))?;
-        Ok(Self { pid, child: Some(child), started })
+        match write_note(folder, &child, launch) {
+            Ok((pid, started)) => Ok(Self { pid, child: Some(child), started }),
+            Err(error) => {
+                // An Envoy of which nothing is written down could be neither adopted nor stopped.
+                let _ = child.start_kill();
+                Err(error)
+            }
+        }
     }
 
     /// The Envoy that an earlier control server left running, with what it was started with.
@@ -87,6 +115,19 @@ impl Process {
         let pid = Pid::from_raw(note.pid)?;
         (start_time(note.pid)? == note.started)
             .then_some((Self { pid, child: None, started: note.started }, note.launch))
+    }
+
+    /// An Envoy that runs with this configuration file and of which no note tells: the control
+    /// server was killed between the start and the note.
+    pub(super) fn unnoted(config_path: &str) -> Option<Self> {
+        std::fs::read_dir("/proc").ok()?.flatten().find_map(|entry| {
+            let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+            let command = std::fs::read(entry.path().join("cmdline")).ok()?;
+            let mut words = command.split(|byte| *byte == 0);
+            words.find(|word| *word == b"--config-path")?;
+            (words.next()? == config_path.as_bytes()).then_some(())?;
+            Some(Self { pid: Pid::from_raw(pid)?, child: None, started: start_time(pid)? })
+        })
     }
 
     /// The process id.

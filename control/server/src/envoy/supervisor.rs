@@ -4,16 +4,16 @@
 //! The next control server on the same data folder adopts it when it was started in the same way,
 //! and replaces it otherwise.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::bootstrap::{BootstrapOptions, bootstrap};
 use super::log_tail;
-use super::process::{Launch, Process};
+use super::process::{Launch, Process, log_path};
 
 /// How long Envoy may take to end after it was asked to.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
@@ -21,6 +21,13 @@ const MIN_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// An Envoy that ran this long was all right; its end is not the end of a series of failures.
 const HEALTHY_AFTER: Duration = Duration::from_secs(10);
+/// An Envoy that ended this often in a row and never was all right will not be so by itself.
+const HOPELESS: u32 = 3;
+/// A log longer than this is put aside at the next start, in bytes.
+const MAX_LOG: u64 = 64 * 1024 * 1024;
+/// Of the parts of Envoy that write whole requests into the log, keys included, below this level.
+const QUIET: &str =
+    "http:info,http2:info,router:info,client:info,connection:info,pool:info,filter:info,wasm:info,misc:info";
 
 /// How to run the Envoy.
 #[derive(Debug, Clone)]
@@ -42,6 +49,15 @@ pub(crate) struct SupervisorOptions {
 pub(crate) struct Supervisor {
     options: SupervisorOptions,
     launch: Launch,
+    config_path: String,
+}
+
+/// Keeps the log from growing without end, over starts of Envoy at least.
+fn put_aside(log: &Path) {
+    if std::fs::metadata(log).is_ok_and(|log| log.len() > MAX_LOG) {
+        // A log that cannot be moved is appended to.
+        let _ = std::fs::rename(log, log.with_extension("log.1"));
+    }
 }
 
 // === impl Supervisor ===
@@ -56,42 +72,54 @@ impl Supervisor {
         let folder = &options.folder;
         std::fs::create_dir_all(folder).with_context(|| format!("{} could not be made", folder.display()))?;
         let config = serde_json::to_string_pretty(&bootstrap(&options.bootstrap))?;
-        let config_path = folder.join("bootstrap.json");
+        let config_path = folder.join("bootstrap.json").display().to_string();
         std::fs::write(&config_path, &config)
-            .with_context(|| format!("{} could not be written", config_path.display()))?;
+            .with_context(|| format!("{config_path} could not be written"))?;
         let command = vec![
             options.envoy.display().to_string(),
             "--config-path".to_owned(),
-            config_path.display().to_string(),
+            config_path.clone(),
             "--concurrency".to_owned(),
             options.concurrency.to_string(),
             "--log-path".to_owned(),
-            folder.join("envoy.log").display().to_string(),
+            log_path(folder).display().to_string(),
             "--log-level".to_owned(),
             options.log_level.clone(),
+            // What it says should be seen when it happens.
+            "--file-flush-interval-msec".to_owned(),
+            "200".to_owned(),
             "--log-format".to_owned(),
             "%l [%n] %v".to_owned(),
             // Hot restart shares memory by number between all Envoys of a machine.
             "--disable-hot-restart".to_owned(),
         ];
-        Ok(Self { options, launch: Launch { command, bootstrap: config } })
+        let mut command = command;
+        if matches!(options.log_level.as_str(), "trace" | "debug") {
+            command.extend(["--component-log-level".to_owned(), QUIET.to_owned()]);
+        }
+        Ok(Self { options, launch: Launch { command, bootstrap: config }, config_path })
     }
 
     /// Runs until cancelled, then stops Envoy and returns when it is gone.
     ///
     /// # Errors
     ///
-    /// When Envoy does not end although it was killed.
+    /// When Envoy cannot be started at all, and when it does not end although it was killed.
     pub(crate) async fn run(self, cancelled: CancellationToken) -> anyhow::Result<()> {
-        let tail = tokio::spawn(log_tail::follow(self.options.folder.join("envoy.log")));
+        let ended = CancellationToken::new();
+        let tail = tokio::spawn(log_tail::follow(log_path(&self.options.folder), ended.clone()));
         let outcome = self.keep_running(&cancelled).await;
-        tail.abort();
+        ended.cancel();
+        tail.await.context("the log could not be followed")?;
         outcome
     }
 
     async fn keep_running(&self, cancelled: &CancellationToken) -> anyhow::Result<()> {
         let mut backoff = MIN_BACKOFF;
+        let mut failures = 0;
         let mut process = self.adopt().await?;
+        // Until one was all right, failing is a mistake in the settings, and somebody is looking.
+        let mut proven = process.is_some();
         loop {
             let since = Instant::now();
             if process.is_none() {
@@ -100,6 +128,7 @@ impl Supervisor {
                         tracing::info!(pid = process.id(), "envoy started");
                         Some(process)
                     }
+                    Err(error) if !proven => return Err(error.context("envoy could not be started")),
                     Err(error) => {
                         tracing::error!("envoy could not be started: {error:#}");
                         None
@@ -109,7 +138,7 @@ impl Supervisor {
             if let Some(running) = &mut process {
                 tokio::select! {
                     how = running.ended() => tracing::error!(pid = running.id(), "envoy ended ({how}): see {}",
-                        self.options.folder.join("envoy.log").display()),
+                        log_path(&self.options.folder).display()),
                     () = cancelled.cancelled() => {
                         running.stop(STOP_PATIENCE).await.context("envoy could not be stopped")?;
                         tracing::info!("envoy stopped");
@@ -118,8 +147,15 @@ impl Supervisor {
                 }
             }
             process = None;
-            backoff =
-                if since.elapsed() > HEALTHY_AFTER { MIN_BACKOFF } else { (backoff * 2).min(MAX_BACKOFF) };
+            if since.elapsed() > HEALTHY_AFTER {
+                (backoff, failures, proven) = (MIN_BACKOFF, 0, true);
+            } else {
+                (backoff, failures) = ((backoff * 2).min(MAX_BACKOFF), failures + 1);
+            }
+            if !proven && failures >= HOPELESS {
+                let log = log_path(&self.options.folder);
+                bail!("envoy ended {failures} times right after its start\nhint: {} says why", log.display());
+            }
             tokio::select! {
                 () = sleep(backoff) => {}
                 () = cancelled.cancelled() => return Ok(()),
@@ -129,8 +165,14 @@ impl Supervisor {
 
     /// Takes over an Envoy that was started as we would start it; stops one that was not.
     async fn adopt(&self) -> anyhow::Result<Option<Process>> {
-        let Some((mut process, launch)) = Process::left_behind(&self.options.folder) else { return Ok(None) };
-        if launch == self.launch {
+        let left = Process::left_behind(&self.options.folder)
+            .map(|(process, launch)| (process, Some(launch)))
+            .or_else(|| Process::unnoted(&self.config_path).map(|process| (process, None)));
+        let Some((mut process, launch)) = left else {
+            put_aside(&log_path(&self.options.folder));
+            return Ok(None);
+        };
+        if launch.as_ref() == Some(&self.launch) {
             tracing::info!(pid = process.id(), "adopted the envoy that was left running");
             return Ok(Some(process));
         }

@@ -1,10 +1,11 @@
-//! A REST port on loopback without credentials answers only to names of this machine, so that a
-//! web page cannot reach it by pointing its own name at 127.0.0.1.
+//! Keeps web pages out. The port has no credentials, and a browser on this machine reaches it: a
+//! page may point its own name at 127.0.0.1, or send requests to it across origins.
 
 use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use keyward_resource::ApiStatus;
@@ -27,13 +28,27 @@ pub(super) async fn check(State(guard): State<HostGuard>, request: Request, next
         .authority()
         .map(Authority::as_str)
         .or_else(|| request.headers().get("host").and_then(|host| host.to_str().ok()));
-    if guard.allows(host) {
+    let refusal = if !guard.allows(host) {
+        "this port answers only to names of its own machine: use http://127.0.0.1 or http://localhost"
+    } else if is_of_another_origin(request.headers(), host) {
+        "this port does not answer to pages of another origin"
+    } else {
         return next.run(request).await;
+    };
+    ApiError::from(ApiStatus::forbidden(refusal)).into_response()
+}
+
+/// Whether a browser says that a page from elsewhere sends this. Browsers put `Origin` on every
+/// request across origins that can change anything.
+fn is_of_another_origin(headers: &HeaderMap, host: Option<&str>) -> bool {
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    if site.is_some_and(|site| !matches!(site, b"same-origin" | b"none")) {
+        return true;
     }
-    ApiError::from(ApiStatus::forbidden(
-        "this port answers only to names of its own machine: use http://127.0.0.1 or http://localhost",
-    ))
-    .into_response()
+    let Some(origin) = headers.get("origin") else { return false };
+    let origin =
+        origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, authority)| authority);
+    origin.is_none() || origin != host
 }
 
 // === impl HostGuard ===
@@ -60,6 +75,27 @@ impl HostGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_of_another_origin_are_told_apart() {
+        for (name, value, foreign) in [
+            ("accept", "*/*", false),
+            ("origin", "http://127.0.0.1:9080", false),
+            ("origin", "http://127.0.0.1:3000", true),
+            ("origin", "https://evil.example", true),
+            ("origin", "null", true),
+            ("sec-fetch-site", "same-origin", false),
+            ("sec-fetch-site", "none", false),
+            ("sec-fetch-site", "same-site", true),
+            ("sec-fetch-site", "cross-site", true),
+        ] {
+            let headers = HeaderMap::from_iter([(
+                axum::http::HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )]);
+            assert_eq!(is_of_another_origin(&headers, Some("127.0.0.1:9080")), foreign, "{name}: {value}");
+        }
+    }
 
     #[test]
     fn only_names_of_this_machine_reach_a_loopback_port() {

@@ -18,10 +18,13 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use keyward_resource::ApiStatus;
 use keyward_store::Store;
 use tokio::sync::watch;
 
+use self::reply::ApiError;
 use crate::published::Published;
 
 pub(crate) use guard::HostGuard;
@@ -35,6 +38,18 @@ pub(crate) struct Api {
     store: Arc<dyn Store>,
     published: watch::Receiver<Arc<Published>>,
     system_namespace: Arc<str>,
+    origin: Origin,
+}
+
+/// Where times and ids come from.
+#[derive(Debug, Clone, Copy)]
+struct Origin {
+    now: fn() -> jiff::Timestamp,
+    uid: fn() -> uuid::Uuid,
+}
+
+async fn not_allowed() -> Response {
+    ApiError::from(ApiStatus::method_not_allowed()).into_response()
 }
 
 async fn readyz(State(api): State<Api>) -> (StatusCode, &'static str) {
@@ -43,6 +58,13 @@ async fn readyz(State(api): State<Api>) -> (StatusCode, &'static str) {
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "not ready: the resources have not been translated yet\n")
     }
+}
+
+// === impl Origin ===
+
+impl Origin {
+    /// The clock and the random numbers of this machine.
+    const SYSTEM: Self = Self { now: jiff::Timestamp::now, uid: uuid::Uuid::new_v4 };
 }
 
 // === impl Api ===
@@ -54,14 +76,14 @@ impl Api {
         published: watch::Receiver<Arc<Published>>,
         system_namespace: &str,
     ) -> Self {
-        Self { store, published, system_namespace: system_namespace.into() }
+        Self { store, published, system_namespace: system_namespace.into(), origin: Origin::SYSTEM }
     }
 
     /// The routes. `guard` decides which `Host` headers are answered.
     pub(crate) fn router(self, guard: HostGuard) -> Router {
         Router::new()
-            .route("/healthz", get(async || "ok\n"))
-            .route("/readyz", get(readyz))
+            .route("/healthz", get(async || "ok\n").fallback(not_allowed))
+            .route("/readyz", get(readyz).fallback(not_allowed))
             .fallback(verbs::dispatch)
             .layer(axum::middleware::from_fn_with_state(guard, guard::check))
             .layer(axum::extract::DefaultBodyLimit::max(request::MAX_BODY))

@@ -18,7 +18,7 @@ pub(super) fn store_error(kind: &Kind, name: &str, error: StoreError) -> ApiErro
         StoreError::Conflict { .. } => ApiStatus::conflict(kind, name),
         other => {
             // What went wrong inside is for the log; the caller learns that it was not their fault.
-            tracing::error!(kind = kind.name, %name, "the store failed: {other}");
+            tracing::error!(kind = kind.name, %name, "the store failed: {:#}", anyhow::Error::new(other));
             ApiStatus::internal("the store failed; the log of the control server says why")
         }
     })

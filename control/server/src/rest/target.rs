@@ -17,13 +17,22 @@ pub(super) struct Target {
     pub(super) name: Option<String>,
 }
 
+/// Undoes percent-encoding, RFC 3986 section 2.1. A slash must not come out of it: no name has one.
+fn decode(segment: &str) -> Option<String> {
+    let decoded = percent_encoding::percent_decode_str(segment).decode_utf8().ok()?;
+    (!decoded.contains('/')).then(|| decoded.into_owned())
+}
+
 // === impl Target ===
 
 impl Target {
     /// Reads a request path.
     pub(super) fn of_path(path: &str) -> Result<Self, ApiError> {
         let not_found = || ApiError::from(ApiStatus::no_such_path());
-        let mut segments = path.trim_start_matches('/').trim_end_matches('/').split('/');
+        let decoded: Option<Vec<String>> =
+            path.trim_start_matches('/').trim_end_matches('/').split('/').map(decode).collect();
+        let decoded = decoded.ok_or_else(not_found)?;
+        let mut segments = decoded.iter().map(String::as_str);
         let (group, version) = match segments.next() {
             Some("api") => ("", segments.next()),
             Some("apis") => (segments.next().ok_or_else(not_found)?, segments.next()),
@@ -54,6 +63,8 @@ mod tests {
         let target = Target::of_path("/api/v1/namespaces/a/secrets/b").expect("a path of an object");
         assert_eq!(target.kind.name, "Secret");
         assert_eq!((target.namespace.as_deref(), target.name.as_deref()), (Some("a"), Some("b")));
+        let target = Target::of_path("/api/v1/namespaces/key%2dward/secrets/%61/").expect("an encoded path");
+        assert_eq!((target.namespace.as_deref(), target.name.as_deref()), (Some("key-ward"), Some("a")));
         let target = Target::of_path("/apis/gateway.solo.io/v1/virtualservices").expect("an alias");
         assert_eq!((target.kind.name, target.asked.group), ("VirtualService", "gateway.solo.io"));
         assert_eq!((target.namespace, target.name), (None, None));
@@ -66,6 +77,8 @@ mod tests {
             "/apis/gateway.keyward.io/v1/nothings",
             "/api/v1/namespaces/a/secrets/b/c",
             "/api/v1/namespaces//secrets",
+            "/api/v1/namespaces/a/secrets/b%2fc",
+            "/api/v1/namespaces/a/secrets/%ff",
         ] {
             assert!(Target::of_path(path).is_err(), "{path}");
         }

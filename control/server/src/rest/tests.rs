@@ -141,6 +141,56 @@ async fn a_write_on_an_outdated_version_is_a_conflict_and_changes_nothing() {
 }
 
 #[tokio::test]
+async fn a_deletion_looks_at_its_conditions() {
+    let server = Server::start().await;
+    let item = format!("{UPSTREAMS}/a");
+    let created = server.json(Method::POST, UPSTREAMS, &upstream("a", 80)).await.body;
+    for (options, expected) in [
+        (json!({ "preconditions": { "uid": "another" } }), StatusCode::CONFLICT),
+        (json!({ "preconditions": { "resourceVersion": "999" } }), StatusCode::CONFLICT),
+        (json!([1]), StatusCode::BAD_REQUEST),
+        (json!({ "dryRun": ["All"] }), StatusCode::BAD_REQUEST),
+        (json!({ "preconditions": { "uid": created["metadata"]["uid"] } }), StatusCode::OK),
+    ] {
+        let answer = server.json(Method::DELETE, &item, &options).await;
+        assert_eq!(answer.status, expected, "{options}: {}", answer.body);
+    }
+    assert_eq!(server.get(&item).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn what_would_not_be_done_as_asked_is_refused() {
+    let server = Server::start().await;
+    let dry = server.json(Method::POST, &format!("{UPSTREAMS}?dryRun=All"), &upstream("a", 80)).await;
+    assert_eq!(dry.status, StatusCode::BAD_REQUEST, "{}", dry.body);
+    assert_eq!(server.get(&format!("{UPSTREAMS}/a")).await.status, StatusCode::NOT_FOUND);
+    for query in ["labelSelector=team%3Dnone", "fieldSelector=metadata.name%3Da", "watch=1"] {
+        assert_eq!(
+            server.get(&format!("{UPSTREAMS}?{query}")).await.status,
+            StatusCode::BAD_REQUEST,
+            "{query}"
+        );
+    }
+    assert_eq!(server.get(&format!("{UPSTREAMS}?limit=500&pretty=true")).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn replacements_without_a_condition_all_get_through() {
+    let server = Arc::new(Server::start().await);
+    server.json(Method::POST, UPSTREAMS, &upstream("a", 80)).await;
+    let mut writers = tokio::task::JoinSet::new();
+    for port in 1000..1100 {
+        let server = Arc::clone(&server);
+        writers.spawn(async move {
+            server.json(Method::PUT, &format!("{UPSTREAMS}/a"), &upstream("a", port)).await.status
+        });
+    }
+    let answers = writers.join_all().await;
+    assert!(answers.iter().all(|status| *status == StatusCode::OK), "{answers:?}");
+    assert_eq!(server.get(&format!("{UPSTREAMS}/a")).await.body["metadata"]["generation"], 101);
+}
+
+#[tokio::test]
 async fn all_mistakes_are_told_at_once_with_their_fields() {
     let server = Server::start().await;
     let yaml = "apiVersion: service.keyward.io/v1\nkind: Upstream\nmetadata: {name: a}\nspec:\n  static:\n    hosts:\n    - {addr: '', port: 99999}\n  colour: blue\n";

@@ -4,7 +4,8 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::header::ALLOW;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use keyward_resource::{
     ApiStatus, FieldError, FieldErrorReason, Kind, ObjectKey, admit, present, present_list, status_value,
@@ -14,12 +15,8 @@ use serde_json::{Map, Value, json};
 
 use super::Api;
 use super::reply::{ApiError, store_error};
-use super::request;
+use super::request::{self, Preconditions};
 use super::target::Target;
-
-/// A replacement without a resourceVersion takes whatever is there; it is tried again this often
-/// when somebody else writes in between.
-const REPLACE_ATTEMPTS: usize = 8;
 
 /// Answers a request on any path of any kind.
 pub(super) async fn dispatch(
@@ -30,7 +27,10 @@ pub(super) async fn dispatch(
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
     let answer = match (Target::of_path(uri.path()), body) {
-        (Ok(target), Ok(body)) => api.answer(&method, &target, &headers, &body).await,
+        (Ok(target), Ok(body)) => match request::check_query(uri.query()) {
+            Ok(()) => api.answer(&method, &target, &headers, &body).await,
+            Err(error) => Err(error),
+        },
         (Ok(_), Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             Err(ApiError::from(ApiStatus::too_large(request::MAX_BODY)))
         }
@@ -57,6 +57,11 @@ fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     object["metadata"].as_object_mut().unwrap_or_else(|| unreachable!("made an object just above"))
 }
 
+fn not_allowed(methods: &'static str) -> Response {
+    let status = ApiError::from(ApiStatus::method_not_allowed());
+    ([(ALLOW, HeaderValue::from_static(methods))], status).into_response()
+}
+
 fn serialize(object: &Value) -> Body {
     object.to_string().into_bytes().into()
 }
@@ -72,8 +77,11 @@ impl Api {
         body: &[u8],
     ) -> Result<Response, ApiError> {
         match (method, target.namespace.as_deref(), target.name.as_deref()) {
-            (&Method::GET, namespace, None) => self.list(target, namespace).await,
-            (&Method::GET, Some(namespace), Some(name)) => self.get(target, namespace, name).await,
+            // The answer to HEAD loses its body on the way out.
+            (&Method::GET | &Method::HEAD, namespace, None) => self.list(target, namespace).await,
+            (&Method::GET | &Method::HEAD, Some(namespace), Some(name)) => {
+                self.get(target, namespace, name).await
+            }
             (&Method::POST, Some(namespace), None) => {
                 self.create(target, namespace, request::body(headers, body)?).await
             }
@@ -81,10 +89,12 @@ impl Api {
                 self.replace(target, namespace, name, request::body(headers, body)?).await
             }
             (&Method::DELETE, Some(namespace), Some(name)) => {
-                let options = if body.is_empty() { Value::Null } else { request::body(headers, body)? };
-                self.delete(target, namespace, name, &options).await
+                let conditions = Preconditions::of_delete(headers, body)?;
+                self.delete(target, namespace, name, &conditions).await
             }
-            _ => Err(ApiError::from(ApiStatus::method_not_allowed())),
+            (_, _, Some(_)) => Ok(not_allowed("GET, HEAD, PUT, DELETE")),
+            (_, Some(_), None) => Ok(not_allowed("GET, HEAD, POST")),
+            (_, None, None) => Ok(not_allowed("GET, HEAD")),
         }
     }
 
@@ -115,9 +125,9 @@ impl Api {
                 "resourceVersion should not be set on objects to be created",
             )));
         }
-        metadata.insert("uid".to_owned(), uuid::Uuid::new_v4().to_string().into());
+        metadata.insert("uid".to_owned(), (self.origin.uid)().to_string().into());
         metadata.insert("generation".to_owned(), 1.into());
-        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let now = (self.origin.now)().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         metadata.insert("creationTimestamp".to_owned(), now.into());
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let key = Key::new(kind.name, namespace, &name);
@@ -141,7 +151,9 @@ impl Api {
         let mut object = self.admitted(kind, namespace, Some(name), object)?;
         let expected = request::expected_revision(&object)?;
         metadata_mut(&mut object).remove("resourceVersion");
-        for _ in 0..REPLACE_ATTEMPTS {
+        // Without a condition it takes whatever is there. Each further round means that somebody
+        // else's write went through in between, so it ends when the others do.
+        loop {
             let current = self.stored(kind, namespace, name).await?;
             let replacement = self.replacement(kind, &current, object.clone())?;
             if expected.is_none_or(|expected| expected == current.revision) && replacement == current.body {
@@ -158,7 +170,6 @@ impl Api {
                 Err(error) => return Err(store_error(kind, name, error)),
             }
         }
-        Err(ApiError::from(ApiStatus::conflict(kind, name)))
     }
 
     async fn delete(
@@ -166,20 +177,22 @@ impl Api {
         target: &Target,
         namespace: &str,
         name: &str,
-        options: &Value,
+        conditions: &Preconditions,
     ) -> Result<Response, ApiError> {
         let kind = target.kind;
-        let preconditions = json!({ "metadata": options.get("preconditions").cloned().unwrap_or_default() });
-        let expected = request::expected_revision(&preconditions)?;
-        let (_, record) = self
-            .store
+        let current = self.stored(kind, namespace, name).await?;
+        let object = self.object(&current)?;
+        let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+        if !conditions.allow(uid, current.revision) {
+            return Err(ApiError::from(ApiStatus::conflict(kind, name)));
+        }
+        let expected = conditions.are_set().then_some(current.revision);
+        self.store
             .delete(Key::new(kind.name, namespace, name), expected)
             .await
             .map_err(|error| store_error(kind, name, error))?;
         tracing::info!(kind = kind.name, %namespace, %name, "deleted");
-        let uid = self.object(&record)?.pointer("/metadata/uid").cloned().unwrap_or_default();
-        let status = ApiStatus::deleted(kind, name, uid.as_str().unwrap_or_default());
-        Ok(Json(status).into_response())
+        Ok(Json(ApiStatus::deleted(kind, name, uid)).into_response())
     }
 
     /// Validates; answers with every mistake at once.
