@@ -9,6 +9,9 @@ use super::check::Answer;
 use super::model::{Case, On, Step};
 use crate::headers::Headers;
 
+/// How often a plane is looked at that has not got there yet.
+const PACE: Duration = Duration::from_millis(20);
+
 /// Something that takes resources and requests.
 pub trait Plane {
     /// Which it is.
@@ -16,6 +19,10 @@ pub trait Plane {
 
     /// How long a change of resources may take to be seen by requests.
     fn patience(&self) -> Duration;
+
+    /// How often in a row everything has to be right before it counts as having got there: on a
+    /// plane of several workers, each may be asked, and each gets there by itself.
+    fn certainty(&self) -> usize;
 
     /// Creates or replaces an object.
     ///
@@ -75,11 +82,16 @@ pub fn run(case: &Case, plane: &mut dyn Plane) -> anyhow::Result<()> {
             plane.delete(kind, namespace, name).with_context(place)?;
         }
         let deadline = Instant::now() + plane.patience();
-        while let Err(error) = check_step(case, step, plane) {
-            if Instant::now() >= deadline {
-                return Err(error).with_context(place);
+        let mut right = 0;
+        while right < plane.certainty() {
+            match check_step(case, step, plane) {
+                Ok(()) => right += 1,
+                Err(error) if Instant::now() >= deadline => return Err(error).with_context(place),
+                Err(_) => {
+                    right = 0;
+                    std::thread::sleep(PACE);
+                }
             }
-            std::thread::sleep(Duration::from_millis(20));
         }
         check_step(case, step, plane).context("it was right once and then wrong").with_context(place)?;
     }

@@ -112,6 +112,10 @@ impl Plane for WasmPlane {
         Duration::ZERO
     }
 
+    fn certainty(&self) -> usize {
+        1
+    }
+
     fn apply(&mut self, object: &Value) -> anyhow::Result<()> {
         self.control.apply(object)
     }

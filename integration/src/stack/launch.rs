@@ -119,6 +119,11 @@ impl Stack {
         ready.with_context(|| self.logs())
     }
 
+    /// From its next start on, the control server uses this filter module, or its own.
+    pub fn set_filter(&mut self, filter: Option<PathBuf>) {
+        self.options.filter = filter;
+    }
+
     /// The control server.
     ///
     /// # Errors

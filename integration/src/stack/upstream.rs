@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Context as _;
 
@@ -13,6 +14,9 @@ use crate::headers::Headers;
 
 /// Names a request, from the client to the upstream. No case may use it.
 pub const TEST_ID_HEADER: &str = "x-test-id";
+
+/// Milliseconds that the upstream takes for its answer.
+pub const TEST_DELAY_HEADER: &str = "x-test-delay-ms";
 
 /// A request as it arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +56,8 @@ fn serve(stream: &TcpStream, shared: &Shared) -> anyhow::Result<()> {
     let mut writer = stream.try_clone()?;
     while let Some(arrived) = read_request(&mut reader)? {
         shared.total.fetch_add(1, Ordering::Relaxed);
+        let delay = arrived.headers.first(TEST_DELAY_HEADER).map(str::from_utf8).transpose()?;
+        let delay = delay.map(str::parse).transpose()?.map(Duration::from_millis);
         let mut answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n".to_vec();
         if let Some(id) = arrived.headers.first(TEST_ID_HEADER).map(<[u8]>::to_vec) {
             for (name, value) in lock(&shared.answers).remove(&id).unwrap_or_default().iter() {
@@ -61,6 +67,9 @@ fn serve(stream: &TcpStream, shared: &Shared) -> anyhow::Result<()> {
                 answer.extend_from_slice(b"\r\n");
             }
             lock(&shared.arrived).insert(id, arrived);
+        }
+        if let Some(delay) = delay {
+            std::thread::sleep(delay);
         }
         answer.extend_from_slice(b"\r\nok");
         writer.write_all(&answer)?;

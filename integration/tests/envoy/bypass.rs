@@ -214,6 +214,46 @@ fn no_spelling_of_the_identity_header_gets_through() {
 }
 
 #[test]
+fn a_key_counts_for_its_own_request_only() {
+    let stack = Stack::start(Options::default()).unwrap();
+    site(&stack, &[("alice", "alice-key"), ("bob", "bob-key")]);
+    // One connection, also with requests sent before the earlier ones are answered.
+    let requests: [(&str, Result<&str, u16>); 7] = [
+        ("alice-key", Ok("alice")),
+        ("", Err(401)),
+        ("bob-key", Ok("bob")),
+        ("wrong", Err(401)),
+        ("", Err(401)),
+        ("alice-key", Ok("alice")),
+        ("", Err(401)),
+    ];
+    let mut connection = stack.connect().unwrap();
+    for (key, expected) in requests {
+        let headers = if key.is_empty() { Headers::new() } else { Headers::new().with("api-key", key) };
+        let (response, arrived) =
+            stack.send_over(&mut connection, HOST, "/", &headers, &Headers::new()).unwrap();
+        assert_eq!(response.status, expected.err().unwrap_or(200), "{key:?}");
+        let identity = arrived.and_then(|arrived| arrived.headers.first("x-user-id").map(<[u8]>::to_vec));
+        assert_eq!(identity.as_deref(), expected.ok().map(str::as_bytes), "{key:?}");
+    }
+    let all: String = requests
+        .iter()
+        .map(|(key, _)| format!("GET / HTTP/1.1\r\nhost: {HOST}\r\napi-key: {key}\r\n\r\n"))
+        .collect();
+    let mut connection = stack.connect().unwrap();
+    let mut answered = 0;
+    let mut next = connection.exchange(all.as_bytes(), false);
+    // Envoy closes a connection on which it answers several pipelined requests itself, whatever
+    // the reason for the answers: what it answers until then has to be right.
+    while let (Ok(response), Some((key, expected))) = (&next, requests.get(answered)) {
+        assert_eq!(response.status, expected.err().unwrap_or(200), "pipelined request {answered}: {key:?}");
+        answered += 1;
+        next = connection.exchange(b"", false);
+    }
+    assert!(answered >= 2, "{next:?}");
+}
+
+#[test]
 fn every_method_needs_a_key() {
     let stack = Stack::start(Options::default()).unwrap();
     site(&stack, &[("alice", "alice-key")]);

@@ -101,3 +101,27 @@ fn a_filter_that_does_not_load_denies_secured_routes_and_no_others() {
         at_once(&stack, OPEN_HOST, None, Ok(""));
     }
 }
+
+#[test]
+fn a_proxy_that_refused_a_filter_takes_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let garbage = folder.path().join("garbage.wasm");
+    std::fs::write(&garbage, "garbage").unwrap();
+    let mut stack = Stack::start(Options { filter: Some(garbage), ..Options::default() }).unwrap();
+    stack.rest().apply(&secret("alice", "alice-key")).unwrap();
+    stack.rest().apply(&auth_config()).unwrap();
+    stack.rest().apply(&virtual_service("site", &[HOST], secured(), &[("/", json!({}))])).unwrap();
+    wait::until(SOON, "the route to exist, denied", || {
+        let got = ask(&stack, HOST, Some("alice-key"))?;
+        anyhow::ensure!(matches!(got, Err(403 | 500 | 503)), "{got:?}");
+        Ok(())
+    })
+    .unwrap();
+    let envoy = stack.envoy_pid().unwrap();
+    stack.kill_server().unwrap();
+    stack.set_filter(None);
+    stack.start_server().unwrap();
+    eventually(&stack, HOST, Some("alice-key"), Ok("alice"));
+    eventually(&stack, HOST, None, Err(401));
+    assert_eq!(stack.envoy_pid().unwrap(), envoy, "it is the same Envoy that had refused");
+}

@@ -81,11 +81,12 @@ async fn headers_over_http2_mean_the_same() {
     site(&stack, &[("alice", "alice-key")]);
     let (key, wrong) = (("api-key", b"alice-key".as_slice()), ("api-key", b"wrong".as_slice()));
     let spoof = [("x-user-id", b"root".as_slice()), ("x-user-id", b"\xff"), ("x_user_id", b"root")];
-    let cases: [(Fields<'_>, bool); 6] = [
+    let cases: [(Fields<'_>, bool); 7] = [
         (&[key], true),
         (&[key, wrong], true),
         (&[wrong, key], false),
         (&[("api-key", b"\xff\x80")], false),
+        (&[("host", b"open.test")], false),
         (&[], false),
         (&[spoof[0], spoof[1], spoof[2], key], true),
     ];

@@ -7,6 +7,7 @@ mod guard;
 mod http2;
 mod kit;
 mod metrics;
+mod model;
 mod proxies;
 mod secrets;
 mod survival;

@@ -1,5 +1,6 @@
 //! What the control server tells Envoys, and what they say back.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use keyward_integration::headers::Headers;
@@ -105,8 +106,19 @@ fn requests_wait_for_keys_and_get_503_when_none_come() {
             Ok(())
         })
     });
+    // Clients that lose patience while they wait must not take the filter with them.
+    for _ in 0..40 {
+        let mut left = std::net::TcpStream::connect(gateway).unwrap();
+        left.write_all(b"GET / HTTP/1.1\r\nhost: site.test\r\napi-key: alice-key\r\n\r\n").unwrap();
+    }
     std::thread::sleep(Duration::from_millis(100));
     own.tap.release();
     waiting.join().unwrap().unwrap();
     eventually(&stack, HOST, Some("wrong"), Err(401));
+    eventually(&stack, HOST, Some("alice-key"), Ok("alice"));
+    let stats = own.proxy.stats().unwrap();
+    let died: Vec<_> =
+        stats.iter().filter(|(name, count)| name.contains("vm_reload") && **count > 0).collect();
+    assert!(died.is_empty(), "a VM died: {died:?}");
+    assert_eq!(stats["wasmcustom.keyward.parked"], 0);
 }

@@ -1,7 +1,9 @@
 //! Keys change, processes die, and no request gets a wrong answer.
 
+use std::time::Duration;
+
 use keyward_integration::headers::Headers;
-use keyward_integration::stack::{Options, Sample, Stack, Traffic, wait};
+use keyward_integration::stack::{Connection, Options, Sample, Stack, TEST_DELAY_HEADER, Traffic, wait};
 use serde_json::json;
 
 use crate::kit::{
@@ -147,4 +149,51 @@ fn it_stops_in_order_and_leaves_nothing_running() {
     assert!(stack.connect().is_err(), "the gateway still listens");
     stack.start_server().unwrap();
     eventually(&stack, HOST, Some("steady-key"), Ok("steady"));
+}
+
+#[test]
+fn keys_flow_while_requests_of_earlier_configurations_are_still_under_way() {
+    let stack = start();
+    let (gateway, before) = (stack.gateway(), stack.upstream().total());
+    let slow: Vec<_> = (0..6)
+        .map(|_| {
+            std::thread::spawn(move || {
+                let headers = Headers::new()
+                    .with("host", HOST)
+                    .with("api-key", "steady-key")
+                    .with(TEST_DELAY_HEADER, "4000");
+                Connection::open(gateway)?.request("GET", "/", &headers).map(|response| response.status)
+            })
+        })
+        .collect();
+    wait::until(SOON, "the slow requests to be under way", || {
+        anyhow::ensure!(stack.upstream().total() >= before + 6, "not yet");
+        Ok(())
+    })
+    .unwrap();
+    let began = std::time::Instant::now();
+    // Each of these is a new root context in every VM, and the old ones live on.
+    for round in 0..4 {
+        let mut policy = auth_config();
+        policy["metadata"]["name"] = format!("other-{round}").into();
+        stack.rest().create(&policy).unwrap();
+        let options =
+            json!({ "extauth": { "configRef": { "namespace": "team", "name": format!("other-{round}") } } });
+        let host = format!("other-{round}.test");
+        let service = virtual_service(&format!("other-{round}"), &[&host], options, &[("/", json!({}))]);
+        stack.rest().create(&service).unwrap();
+        eventually(&stack, &host, Some("steady-key"), Ok("steady"));
+        let (name, key) = (format!("late-{round}"), format!("late-key-{round}"));
+        stack.rest().create(&secret(&name, &key)).unwrap();
+        eventually(&stack, &host, Some(&key), Ok(&name));
+        eventually(&stack, HOST, Some(&key), Ok(&name));
+        stack.rest().delete("Secret", "team", &name).unwrap();
+        eventually(&stack, &host, Some(&key), Err(401));
+    }
+    assert!(began.elapsed() < Duration::from_secs(4), "the slow requests were over before the changes were");
+    for request in slow {
+        assert_eq!(request.join().unwrap().unwrap(), 200);
+    }
+    stack.rest().create(&secret("last", "last-key")).unwrap();
+    eventually(&stack, "other-3.test", Some("last-key"), Ok("last"));
 }
