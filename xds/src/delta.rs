@@ -41,6 +41,8 @@ pub struct Session {
     /// The client came with state, so removals wait for [`Session::on_grace_over`].
     resumed: bool,
     grace_over: bool,
+    /// The version of the snapshot that was looked at last.
+    pumped: Option<Box<str>>,
 }
 
 // === impl Session ===
@@ -48,7 +50,15 @@ pub struct Session {
 impl Session {
     /// The machine of a new stream.
     pub fn new(options: Arc<Options>) -> Self {
-        Self { options, types: Vec::new(), nonce: 0, started: false, resumed: false, grace_over: false }
+        Self {
+            options,
+            types: Vec::new(),
+            nonce: 0,
+            started: false,
+            resumed: false,
+            grace_over: false,
+            pumped: None,
+        }
     }
 
     /// Takes a request.
@@ -187,6 +197,13 @@ impl Session {
 
     /// Sends all that may be sent now.
     fn pump(&mut self, snapshot: &Snapshot, memory: &Memory, out: &mut Vec<Output>) {
+        // A request may bring a snapshot before the session was told of it.
+        if self.pumped.as_deref() != Some(snapshot.version()) {
+            self.pumped = Some(snapshot.version().into());
+            for state in &mut self.types {
+                state.clean = false;
+            }
+        }
         let mut loads: Vec<Load> = Vec::with_capacity(self.types.len());
         let mut removals: HashMap<usize, Vec<Arc<str>>> = HashMap::new();
         for at in 0..self.types.len() {

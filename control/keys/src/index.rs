@@ -138,7 +138,11 @@ impl KeyIndex {
     /// Brings the counts of all `AuthConfig`s up to date with the change of one Secret.
     fn count(&mut self, before: Option<&Secret>, after: Option<&Secret>, touched: &mut Touched) {
         let Some(id) = after.or(before).map(|secret| &secret.id) else { return };
-        for config in self.configs.values_mut() {
+        for (config_id, config) in &mut self.configs {
+            // A selection that changed in the same batch is counted anew, from all Secrets.
+            if touched.configs.contains(config_id) {
+                continue;
+            }
             let Some(selection) = &config.selection else { continue };
             let counts =
                 |secret: Option<&Secret>| usize::from(secret.is_some_and(|it| selection.selects(it)));

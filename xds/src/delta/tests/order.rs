@@ -1,6 +1,6 @@
 //! Make before break, and what goes along with what.
 
-use crate::testing::{Delta, nacks, told};
+use crate::testing::{Delta, nacks, snapshot, told};
 
 /// A client that has everything of a small gateway.
 fn settled() -> Delta {
@@ -18,6 +18,14 @@ fn additions_go_from_what_is_referred_to_to_what_refers() {
     let first = delta.publish(&["CDS a=2", "ECDS f=2", "LDS l=2", "RDS r=2"]);
     assert_eq!(told(&first), ["CDS: a=2"], "the others wait for the answer");
     assert_eq!(delta.settle(first), ["CDS: a=2", "ECDS: f=2", "LDS: l=2", "RDS: r=2"]);
+}
+
+#[test]
+fn a_request_that_comes_before_the_news_of_a_snapshot_does_not_overtake_it() {
+    let mut delta = settled();
+    let first = delta.publish(&["CDS a=1", "ECDS f=1", "LDS l=1", "RDS r=2"]);
+    delta.snapshot = Some(snapshot(&["CDS a=2", "ECDS f=2", "LDS l=1", "RDS r=3"]));
+    assert_eq!(delta.settle(first), ["RDS: r=2", "CDS: a=2", "ECDS: f=2", "RDS: r=3"]);
 }
 
 #[test]
