@@ -14,15 +14,18 @@ default:
 
 # Build and start everything; Ctrl-C stops it (--detach returns when ready, --help lists the flags)
 [group('run')]
-up *ARGS: filter
-    @cargo build -p keyward
+up *ARGS: program
     @exec "{{ target }}/debug/keyward" demo up "$@"
 
 # Stop what `up --detach` started
 [group('run')]
 down *ARGS:
-    @test -x "{{ target }}/debug/keyward" || cargo build -p keyward
-    @exec "{{ target }}/debug/keyward" demo down "$@"
+    @test -x "{{ target }}/debug/keyward" || { echo "nothing was built here, so nothing runs" >&2; exit 0; }; \
+        exec "{{ target }}/debug/keyward" demo down "$@"
+
+[private]
+program: filter
+    @cargo build -p keyward
 
 # Build the keyward binary for production, with the filter inside
 [group('build')]

@@ -1,12 +1,17 @@
 //! The flags of `keyward demo`.
 
 use std::ffi::OsString;
+use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+mod tests;
 
 /// The data folder where none is named.
 pub(super) const DEFAULT_DATA: &str = ".keyward";
@@ -106,9 +111,21 @@ fn port() -> clap::builder::RangedI64ValueParser<u16> {
 }
 
 /// The data folder by a name that stays true when the working directory changes.
-pub(super) fn data_folder(data: &std::path::Path) -> anyhow::Result<PathBuf> {
-    std::fs::create_dir_all(data).with_context(|| format!("cannot make the folder {}", data.display()))?;
+pub(super) fn data_folder(data: &Path) -> anyhow::Result<PathBuf> {
+    make_private(data).with_context(|| format!("cannot make the folder {}", data.display()))?;
     data.canonicalize().with_context(|| format!("cannot resolve {}", data.display()))
+}
+
+/// Makes a folder that its owner alone may read, and the folders that it is in as usual. One that is
+/// there already keeps the rights that somebody gave it.
+pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::DirBuilder::new().mode(0o700).create(folder).or_else(|error| match folder.is_dir() {
+        true => Ok(()),
+        false => Err(error),
+    })
 }
 
 // === impl Ports ===
@@ -127,6 +144,10 @@ impl Ports {
 
     pub(super) fn gateway_url(&self) -> String {
         format!("http://{}", loopback(self.gateway))
+    }
+
+    pub(super) fn upstream_url(&self) -> String {
+        format!("http://{}", loopback(self.upstream))
     }
 
     pub(super) fn rest_url(&self) -> String {

@@ -35,22 +35,26 @@ pub(super) async fn run(args: &DownArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     let data = data_folder(&args.data)?;
-    // One that watches over its stack stops it by itself, and says so in its own terminal.
-    let watcher = State::read(&data).and_then(|state| state.foreground).filter(|id| id.is_alive());
-    if let Some(id) = watcher {
-        say(&format!("stopping the stack in the foreground (process {})", id.pid));
-        let watcher = Found { id, role: Role::Other, name: "keyward demo up".to_owned() };
-        process::stop(&[watcher], FOREGROUND_PATIENCE).await?;
-    }
+    let watched = stop_watcher(&data).await?;
     let _lock = Lock::take(&data)?;
     let stopped = stop(&data, Hurry::No).await?;
     State::remove(&data);
-    if stopped == 0 && watcher.is_none() {
+    if stopped == 0 && !watched {
         say(&format!("nothing runs on {}", args.data.display()));
     } else {
         say("everything is stopped");
     }
     Ok(())
+}
+
+/// Stops the `up` that watches over the stack, if there is one. It stops its stack by itself, and
+/// says so in its own terminal.
+pub(super) async fn stop_watcher(data: &Path) -> anyhow::Result<bool> {
+    let Some(id) = State::read(data).and_then(|state| state.watcher()) else { return Ok(false) };
+    say(&format!("stopping the stack in the foreground (process {})", id.pid));
+    let watcher = Found { id, role: Role::Other, name: "keyward demo up".to_owned() };
+    process::stop(&[watcher], FOREGROUND_PATIENCE).await?;
+    Ok(true)
 }
 
 /// Stops every process of a stack in order, and makes sure that none is left. Says how many.

@@ -3,11 +3,13 @@
 use std::convert::Infallible;
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
 
+use super::args::make_private;
 use super::terminal;
 
 #[cfg(test)]
@@ -25,7 +27,7 @@ pub(super) fn folder(data: &Path) -> PathBuf {
 /// Makes an empty log; the one of the last run is kept as `<name>.log.1`.
 pub(super) fn create(data: &Path, name: &str) -> anyhow::Result<(File, PathBuf)> {
     let folder = folder(data);
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    make_private(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let path = folder.join(format!("{name}.log"));
     if path.exists() {
         fs::rename(&path, folder.join(format!("{name}.log.1")))
@@ -34,17 +36,25 @@ pub(super) fn create(data: &Path, name: &str) -> anyhow::Result<(File, PathBuf)>
     let file = File::options()
         .create(true)
         .append(true)
+        .mode(0o600)
         .open(&path)
         .with_context(|| format!("cannot write {}", path.display()))?;
     Ok((file, path))
 }
 
-/// The last lines of a log.
-pub(super) fn tail(path: &Path, lines: usize) -> Vec<String> {
+/// How long a log is by now.
+pub(super) fn length(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// The last lines of a log, of what was written behind its first `from` bytes.
+pub(super) fn tail(path: &Path, from: u64, lines: usize) -> Vec<String> {
     let read = || {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+        // One that is shorter than it was has been begun anew.
+        let from = if from > length { 0 } else { from };
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES).max(from)))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         std::io::Result::Ok(bytes)
@@ -88,7 +98,7 @@ impl Reader {
     }
 
     /// What was written since the last call, as whole lines.
-    fn new_lines(&mut self) -> Vec<String> {
+    pub(super) fn new_lines(&mut self) -> Vec<String> {
         // A log that cannot be read is not worth stopping the stack for.
         let _ = self.file.read_to_end(&mut self.partial);
         let Some(end) = self.partial.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };

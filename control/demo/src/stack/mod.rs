@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `args` | the flags and the ports |
 //! | `up`, `down` | the two commands |
+//! | `children` | what `up` starts, and how it fails |
+//! | `running` | judging a stack that runs already |
 //! | `process` | finding, starting, tying and stopping processes |
 //! | `state` | what is written down about a running stack |
 //! | `quickstart` | the objects, and how they get into the store |
@@ -14,6 +16,7 @@
 //! can be lost, whoever started it and whatever died before.
 
 mod args;
+mod children;
 mod down;
 mod logs;
 mod ports;
@@ -21,6 +24,7 @@ mod probe;
 mod process;
 mod quickstart;
 mod rest;
+mod running;
 mod state;
 mod terminal;
 mod up;

@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::net::TcpListener;
 
 use super::args::{Ports, loopback};
-use super::terminal::spelled;
 
 #[cfg(test)]
 mod tests;
@@ -14,37 +13,64 @@ mod tests;
 pub(super) enum PortError {
     #[error(
         "port {port} is taken, and {what} needs it
-hint: stop what listens there, or choose another: {hint}"
+hint: stop what listens there, or add {hint}"
     )]
     Taken { port: u16, what: &'static str, hint: String },
     #[error(
         "port {port} cannot be opened for {what}: {source}
-hint: choose another: {hint}"
+hint: add {hint}"
     )]
     Refused { port: u16, what: &'static str, hint: String, source: std::io::Error },
     #[error(
         "{what} and {other} were both given port {port}
-hint: choose another: {hint}"
+hint: add {hint}"
     )]
     Twice { port: u16, what: &'static str, other: &'static str, hint: String },
 }
 
-/// Checks that every port is free and is given once.
+/// How far above a taken port the proposed ones begin.
+const STRIDE: u16 = 10_000;
+
+/// Checks that every port is free and is given once. The error proposes flags to add to the
+/// command, for every port that needs another.
 pub(super) fn check(ports: &Ports) -> Result<(), PortError> {
     let all = ports.all();
-    for (index, (port, what, flag, variable)) in all.iter().copied().enumerate() {
-        let hint = format!("{} {flag} PORT, or {variable}=PORT", spelled("up"));
-        if let Some((_, other, ..)) = all.iter().take(index).find(|(earlier, ..)| *earlier == port) {
-            return Err(PortError::Twice { port, what, other, hint });
-        }
-        // The listener is closed at once: somebody may still come between, and then the process
-        // that wanted the port says so in its log.
-        if let Err(source) = TcpListener::bind(loopback(port)) {
-            return Err(match source.kind() {
-                ErrorKind::AddrInUse => PortError::Taken { port, what, hint },
-                _ => PortError::Refused { port, what, hint, source },
-            });
-        }
+    let mut proposals = Vec::new();
+    let mut first = None;
+    let mut used: Vec<u16> = all.iter().map(|(port, ..)| *port).collect();
+    for (index, (port, what, flag, variable)) in all.into_iter().enumerate() {
+        let earlier = all.iter().take(index).find(|(earlier, ..)| *earlier == port);
+        let problem = match (earlier, open(port)) {
+            (Some((_, other, ..)), _) => PortError::Twice { port, what, other, hint: String::new() },
+            (None, Ok(())) => continue,
+            (None, Err(source)) if source.kind() == ErrorKind::AddrInUse => {
+                PortError::Taken { port, what, hint: String::new() }
+            }
+            (None, Err(source)) => PortError::Refused { port, what, hint: String::new(), source },
+        };
+        first.get_or_insert(problem);
+        // Without a free one the words still say what to choose.
+        let other = propose(port, &used);
+        used.extend(other);
+        let other = other.map_or_else(|| "PORT".to_owned(), |other| other.to_string());
+        proposals.push((format!("{flag} {other}"), format!("{variable}={other}")));
     }
-    Ok(())
+    let Some(mut problem) = first else { return Ok(()) };
+    let (flags, variables): (Vec<String>, Vec<String>) = proposals.into_iter().unzip();
+    let (PortError::Taken { hint, .. } | PortError::Refused { hint, .. } | PortError::Twice { hint, .. }) =
+        &mut problem;
+    *hint = format!("{} to the command (or set {})", flags.join(" "), variables.join(" "));
+    Err(problem)
+}
+
+/// The listener is closed at once: somebody may still come between, and then the process that
+/// wanted the port says so in its log.
+fn open(port: u16) -> std::io::Result<()> {
+    TcpListener::bind(loopback(port)).map(drop)
+}
+
+/// A free port like this one that nobody else was given: 18080 for 8080.
+fn propose(port: u16, used: &[u16]) -> Option<u16> {
+    let begin = port.checked_add(STRIDE).unwrap_or(STRIDE);
+    (begin..=u16::MAX).find(|port| !used.contains(port) && open(*port).is_ok())
 }

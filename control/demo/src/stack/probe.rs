@@ -20,6 +20,8 @@ const NEWS: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// With objects that somebody changed the right answer may never come.
 const PATIENCE_CHANGED: Duration = Duration::from_secs(10);
+/// For a stack that was right before: time enough to replace an Envoy that has ended.
+const PATIENCE_RUNNING: Duration = Duration::from_secs(5);
 /// Longer than a secured request waits for keys.
 const LIMIT: Duration = Duration::from_secs(7);
 
@@ -58,6 +60,21 @@ pub(super) async fn until_right(
 ) -> anyhow::Result<Outcome> {
     let patience = if changed { PATIENCE_CHANGED } else { PATIENCE };
     wait(url, quickstart, changed, patience).await
+}
+
+/// The same for a stack that has run for a while.
+pub(super) async fn still_right(
+    url: &str,
+    quickstart: &Quickstart,
+    changed: bool,
+) -> anyhow::Result<Outcome> {
+    wait(url, quickstart, changed, PATIENCE_RUNNING).await
+}
+
+/// Does an upstream answer at all?
+pub(super) async fn answers(url: &str) -> bool {
+    let Ok(client) = rest::client(PATIENCE_RUNNING) else { return false };
+    client.get(url).send().await.is_ok_and(|answer| answer.status().is_success())
 }
 
 async fn wait(

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Stdio;
@@ -177,6 +178,16 @@ impl ProcessId {
 
     pub(super) fn is_alive(self) -> bool {
         start_time(self.pid) == Some(self.started)
+    }
+
+    /// Does it run the very program that this process runs? One that was built since is another,
+    /// although it stands at the same path.
+    pub(super) fn runs_this_program(self) -> bool {
+        let program = |pid: &str| {
+            let metadata = fs::metadata(format!("/proc/{pid}/exe")).ok()?;
+            Some((metadata.dev(), metadata.ino(), metadata.mtime(), metadata.mtime_nsec()))
+        };
+        program(&self.pid.to_string()).is_some_and(|its| Some(its) == program("self"))
     }
 
     fn signal(self, signal: Signal) {

@@ -17,6 +17,9 @@ mod tests;
 pub(super) struct State {
     /// Where it listens.
     pub(super) ports: Ports,
+    /// The Envoy that was asked for by name.
+    #[serde(default)]
+    pub(super) envoy: Option<PathBuf>,
     /// The control server, which supervises Envoy.
     pub(super) serve: ProcessId,
     /// The echo upstream.
@@ -59,6 +62,11 @@ impl State {
 
     pub(super) fn write(&self, data: &Path) -> anyhow::Result<()> {
         write_json(&state_path(data), self)
+    }
+
+    /// The live `up` that watches over it.
+    pub(super) fn watcher(&self) -> Option<ProcessId> {
+        self.foreground.filter(|id| id.is_alive())
     }
 
     pub(super) fn remove(data: &Path) {

@@ -1,33 +1,30 @@
 //! `keyward demo up`.
 
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
-use tokio::process::Child;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep};
 
-use super::args::{DEFAULT_DATA, Ports, UpArgs, data_folder, loopback};
+use super::args::{DEFAULT_DATA, Ports, UpArgs, data_folder};
+use super::children::Children;
 use super::down::Hurry;
 use super::logs::Reader;
 use super::probe::Outcome;
-use super::process::{self, ProcessId};
 use super::quickstart::Quickstart;
 use super::rest::Rest;
+use super::running::{self, Verdict};
 use super::state::{Lock, State};
 use super::terminal::{result, say, spelled};
-use super::{down, logs, ports, probe};
+use super::{down, logs, ports, probe, process};
 
 /// Opening the store and the ports takes well under a second.
 const REST_PATIENCE: Duration = Duration::from_secs(30);
 const REST_POLL: Duration = Duration::from_millis(50);
 const TERMINAL_POLL: Duration = Duration::from_millis(500);
-/// How much of each log an error shows.
-const TAIL_LINES: usize = 20;
 
 /// What ends `up`: Ctrl-C, a polite kill, and a terminal that goes away.
 struct Signals {
@@ -37,25 +34,35 @@ struct Signals {
     on_terminal: bool,
 }
 
-/// The processes that we started.
-struct Children {
-    serve: Child,
-    upstream: Child,
-    logs: [(&'static str, PathBuf); 2],
-}
-
 /// Starts the stack, unless it runs already.
-pub(super) async fn run(args: UpArgs) -> anyhow::Result<()> {
+pub(super) async fn run(mut args: UpArgs) -> anyhow::Result<()> {
     let mut signals = Signals::listen()?;
     let data = data_folder(&args.data)?;
     let lock = Lock::take(&data)?;
+    // By a name that stays true in another folder, where there is such a file.
+    args.envoy = args.envoy.map(|envoy| std::path::absolute(&envoy).unwrap_or(envoy));
     if let Some(state) = State::read(&data).filter(|state| state.serve.is_alive()) {
-        return already_up(&state, &data).await;
-    }
-    if !process::find(&data).is_empty() {
+        let verdict = tokio::select! {
+            verdict = running::judge(&state, &args, &data) => verdict,
+            () = signals.any() => bail!("interrupted; the stack runs on"),
+        };
+        match verdict {
+            Verdict::Keep(outcome) => {
+                say("the stack is up already");
+                let quickstart = Quickstart::new(state.ports.upstream)?;
+                result(&summary(&state.ports, &data, &quickstart, outcome, false));
+                return Ok(());
+            }
+            Verdict::Replace(why) => {
+                say(&format!("{why}; starting it anew"));
+                down::stop_watcher(&data).await?;
+            }
+        }
+    } else if !process::find(&data).is_empty() {
         say("stopping what an earlier run left behind");
-        down::stop(&data, Hurry::No).await?;
     }
+    down::stop(&data, Hurry::No).await?;
+    State::remove(&data);
     ports::check(&args.ports)?;
     let quickstart = Quickstart::new(args.ports.upstream)?;
 
@@ -109,9 +116,8 @@ async fn start(
             result(&summary(&args.ports, data, quickstart, outcome, !args.detach));
             Ok(children)
         }
-        // In the foreground the person has just read them.
-        Err(error) if args.detach => Err(children.with_logs(&error)),
-        Err(error) => Err(error),
+        // In the foreground the person has just read most of them.
+        Err(error) => Err(children.with_logs(&error, !args.detach)),
     }
 }
 
@@ -151,23 +157,6 @@ async fn stop(data: &Path, signals: &mut Signals, readers: &mut [Reader]) -> any
     stopped
 }
 
-/// Says where the running stack is. That is success: it is what was asked for.
-async fn already_up(state: &State, data: &Path) -> anyhow::Result<()> {
-    let rest = Rest::new(state.ports.rest_url())?;
-    if !rest.is_ready().await {
-        bail!(
-            "the stack on {} runs (process {}), but its REST API does not answer\nhint: {} stops it",
-            data.display(),
-            state.serve.pid,
-            stop_command(data)
-        );
-    }
-    say("the stack is up already");
-    let quickstart = Quickstart::new(state.ports.upstream)?;
-    result(&summary(&state.ports, data, &quickstart, Outcome::Right, false));
-    Ok(())
-}
-
 fn summary(
     ports: &Ports,
     data: &Path,
@@ -202,7 +191,9 @@ fn summary(
 
 /// The command that stops the stack on `data`, to be pasted.
 fn stop_command(data: &Path) -> String {
-    let usual = Path::new(DEFAULT_DATA).canonicalize().is_ok_and(|usual| usual == data);
+    // `./x` may be called from anywhere; its usual folder is that of the checkout.
+    let usual = std::env::var_os("KEYWARD_USUAL_DATA").unwrap_or_else(|| DEFAULT_DATA.into());
+    let usual = Path::new(&usual).canonicalize().is_ok_and(|usual| usual == data);
     if usual { spelled("down") } else { format!("{} --data '{}'", spelled("down"), data.display()) }
 }
 
@@ -228,67 +219,5 @@ impl Signals {
         }
         // Once: a terminal that is gone does not ask twice.
         self.on_terminal = false;
-    }
-}
-
-// === impl Children ===
-
-impl Children {
-    fn spawn(args: &UpArgs, data: &Path) -> anyhow::Result<Self> {
-        let ports = &args.ports;
-        let (upstream_log, upstream_path) = logs::create(data, "upstream")?;
-        let (serve_log, serve_path) = logs::create(data, "serve")?;
-
-        let listen = loopback(ports.upstream);
-        let mut command: Vec<OsString> = vec!["demo-upstream".into(), "--listen".into()];
-        command.push(listen.to_string().into());
-        let (upstream, upstream_id) = process::spawn(data, !args.detach, &command, upstream_log)?;
-        say(&format!("started the echo upstream on {listen} (process {})", upstream_id.pid));
-
-        let mut command: Vec<OsString> = vec!["serve".into(), "--data".into(), data.into()];
-        for (flag, port) in [
-            ("--rest", ports.rest),
-            ("--xds", ports.xds),
-            ("--gateway", ports.gateway),
-            ("--admin", ports.admin),
-        ] {
-            command.extend([flag.into(), loopback(port).to_string().into()]);
-        }
-        if let Some(envoy) = &args.envoy {
-            command.extend(["--envoy".into(), envoy.into()]);
-        }
-        let (serve, serve_id) = process::spawn(data, !args.detach, &command, serve_log)?;
-        say(&format!("started the control server on {} (process {})", ports.rest_url(), serve_id.pid));
-
-        let foreground = if args.detach { None } else { ProcessId::current() };
-        State { ports: *ports, serve: serve_id, upstream: upstream_id, foreground }.write(data)?;
-        Ok(Self { serve, upstream, logs: [("serve", serve_path), ("upstream", upstream_path)] })
-    }
-
-    /// Waits until one of them ends, and says how, as an error.
-    async fn one_ended(&mut self) -> anyhow::Error {
-        let (what, status) = tokio::select! {
-            status = self.serve.wait() => ("the control server", status),
-            status = self.upstream.wait() => ("the echo upstream", status),
-        };
-        match status {
-            Ok(status) => anyhow!("{what} ended by itself ({status})"),
-            Err(error) => anyhow!(error).context(format!("cannot watch over {what}")),
-        }
-    }
-
-    /// The error with the ends of the logs above it.
-    fn with_logs(&self, error: &anyhow::Error) -> anyhow::Error {
-        let mut text = format!("{error:#}");
-        for (name, path) in &self.logs {
-            let lines = logs::tail(path, TAIL_LINES);
-            if !lines.is_empty() {
-                let _ = write!(text, "\n\nthe end of {}:", path.display());
-                for line in lines {
-                    let _ = write!(text, "\n  {name:<8} | {line}");
-                }
-            }
-        }
-        anyhow!(text)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use super::{PortError, check};
+use super::{PortError, check, propose};
 use crate::stack::Ports;
 
 /// Five ports that were free a moment ago.
@@ -25,7 +25,11 @@ fn a_taken_port_is_named_with_the_way_to_another() {
     assert!(matches!(error, PortError::Taken { .. }), "{error}");
     let text = error.to_string();
     assert!(text.starts_with(&format!("port {port} is taken, and the REST API needs it\nhint: ")), "{text}");
-    assert!(text.ends_with("up --rest-port PORT, or KEYWARD_REST_PORT=PORT"), "{text}");
+    // What it proposes is free, and is all that is needed.
+    let (_, proposed) = text.split_once("or add --rest-port ").unwrap();
+    let proposed: u16 = proposed.split_once(' ').unwrap().0.parse().unwrap();
+    assert!(text.ends_with(&format!(" to the command (or set KEYWARD_REST_PORT={proposed})")), "{text}");
+    check(&Ports { rest: proposed, ..free() }).unwrap();
 }
 
 #[test]
@@ -36,4 +40,22 @@ fn a_port_given_twice_is_refused() {
         matches!(error, PortError::Twice { what: "the echo upstream", other: "the gateway", .. }),
         "{error}"
     );
+}
+
+#[test]
+fn one_line_names_every_port_that_needs_another() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let text = check(&Ports { rest: port, xds: port, ..free() }).unwrap_err().to_string();
+    assert!(text.starts_with(&format!("port {port} is taken, and the REST API needs it")), "{text}");
+    assert!(text.contains(" --rest-port ") && text.contains(" --xds-port "), "{text}");
+    let value = |name: &str| text.split_once(name).unwrap().1.split([' ', ')']).next().unwrap().to_owned();
+    assert_ne!(value("KEYWARD_REST_PORT="), value("KEYWARD_XDS_PORT="), "{text}");
+}
+
+#[test]
+fn a_proposed_port_resembles_the_taken_one() {
+    assert!(propose(8080, &[]).unwrap() >= 18_080);
+    // There is no port 75536: the search begins lower.
+    assert!(propose(u16::MAX, &[]).unwrap() >= 10_000);
 }

@@ -10,7 +10,7 @@ fn a_state_is_read_as_it_was_written() {
     assert_eq!(State::read(data.path()), None);
     let id = ProcessId::current().unwrap();
     let ports = Ports { gateway: 1, rest: 2, xds: 3, admin: 4, upstream: 5 };
-    let state = State { ports, serve: id, upstream: id, foreground: None };
+    let state = State { ports, envoy: Some("/bin/envoy".into()), serve: id, upstream: id, foreground: None };
     state.write(data.path()).unwrap();
     assert_eq!(State::read(data.path()), Some(state));
     State::remove(data.path());
