@@ -67,20 +67,18 @@ impl AuthConfigs<'_> {
         Auth::Denied { auth_id, reason: format!("AuthConfig {reference} {state}") }
     }
 
-    /// The policies of the accepted ones among these auth ids.
-    pub(super) fn policies(&self, auth_ids: &BTreeSet<&str>) -> BTreeMap<String, Policy> {
-        let accepted = self.accepted.iter().map(|(reference, config)| (names::auth_id(reference), config));
-        accepted
-            .filter(|(auth_id, _)| auth_ids.contains(auth_id.as_str()))
-            .map(|(auth_id, config)| {
-                let auth = &config.api_key_auth;
-                let policy = Policy {
-                    key_header: auth.header_name.clone(),
-                    table: auth_id.clone(),
-                    forward_key: auth.forward_key,
-                };
-                (auth_id, policy)
-            })
-            .collect()
+    /// The policies of all that are accepted, by auth id.
+    pub(super) fn policies(&self) -> BTreeMap<String, Policy> {
+        let policy = |(reference, config): (&&ObjectRef, &&AuthConfig)| {
+            let auth_id = names::auth_id(reference);
+            let auth = &config.api_key_auth;
+            let policy = Policy {
+                key_header: auth.header_name.clone(),
+                table: auth_id.clone(),
+                forward_key: auth.forward_key,
+            };
+            (auth_id, policy)
+        };
+        self.accepted.iter().map(policy).collect()
     }
 }

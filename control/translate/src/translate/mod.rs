@@ -45,6 +45,7 @@ pub fn translate(input: &Input, settings: &Settings, last_good: &LastGood) -> Ou
         virtual_hosts::report(virtual_service, &known, &mut reports);
     }
 
+    let policies = known.auth_configs.policies();
     let mut proxies = BTreeMap::new();
     for (binding, virtual_services) in bindings.iter().zip(&served.by_binding) {
         let role = names::role(&settings.system_namespace, &binding.proxy);
@@ -55,10 +56,11 @@ pub fn translate(input: &Input, settings: &Settings, last_good: &LastGood) -> Ou
     for proxy in proxies.values_mut() {
         proxy.listeners.sort_by(|a, b| a.name.cmp(&b.name));
         let needed: BTreeSet<&str> = proxy.routes().filter_map(|route| route.auth.auth_id()).collect();
-        proxy.policies = known.auth_configs.policies(&needed);
+        let needed = policies.iter().filter(|(auth_id, _)| needed.contains(auth_id.as_str()));
+        proxy.policies = needed.map(|(auth_id, policy)| (auth_id.clone(), policy.clone())).collect();
         proxy.tables = proxy.policies.values().map(|policy| policy.table.clone()).collect();
     }
-    Output { proxies, reports, last_good: served.last_good }
+    Output { proxies, policies, reports, last_good: served.last_good }
 }
 
 fn empty_proxy(role: &str, known: &Known<'_>) -> Proxy {

@@ -171,6 +171,20 @@ proptest! {
     }
 
     #[test]
+    fn the_policies_of_all_accepted_auth_configs_are_told(input in inputs()) {
+        let output = fresh(&input);
+        let accepted = input.auth_configs.keys().filter(|reference| {
+            let report = output.reports.get(&key("AuthConfig", reference)).expect("a report");
+            report.state != State::Rejected
+        });
+        let accepted: BTreeSet<_> = accepted.map(ToString::to_string).collect();
+        prop_assert_eq!(output.policies.keys().cloned().collect::<BTreeSet<_>>(), accepted);
+        for (auth_id, policy) in output.proxies.values().flat_map(|proxy| &proxy.policies) {
+            prop_assert_eq!(output.policies.get(auth_id), Some(policy));
+        }
+    }
+
+    #[test]
     fn same_input_same_bytes(input in inputs()) {
         let (first, second) = (fresh(&input), fresh(&input.clone()));
         prop_assert_eq!(&first, &second);
