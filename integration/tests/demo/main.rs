@@ -1,10 +1,15 @@
 //! `keyward demo up` and `down`, as people call them, with the real control server and Envoy.
 
+mod again;
+mod checkout;
+mod readme;
 mod stack;
+mod wrong_envoy;
 
 use std::net::TcpListener;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use rustix::process::Signal;
 use serde_json::json;
 use stack::{DEMO_KEY, Stack};
@@ -123,17 +128,11 @@ async fn a_taken_port_is_named() -> Result {
     assert!(!up.status.success(), "{up:?}");
     let port = stack.ports.gateway;
     assert!(up.stderr.contains(&format!("port {port} is taken, and the gateway needs it")), "{up:?}");
-    assert!(up.stderr.contains("--gateway-port PORT, or KEYWARD_GATEWAY_PORT=PORT"), "{up:?}");
+    // The flag that it proposes is all that is needed.
+    let (_, proposed) = up.stderr.split_once("or add --gateway-port ").context("nothing is proposed")?;
+    let proposed = proposed.split(' ').next().context("no port is proposed")?;
     assert_eq!(stack.processes(), [0; 0]);
-    Ok(())
-}
-
-#[tokio::test]
-async fn an_envoy_that_does_not_run_is_reported_and_nothing_is_left() -> Result {
-    let stack = Stack::new()?;
-    let up = stack.demo(&["up", "--detach", "--envoy", "/nonexistent/envoy"]).await?;
-    assert!(!up.status.success(), "{up:?}");
-    assert!(up.stderr.contains("/nonexistent/envoy"), "{up:?}");
-    assert_eq!(stack.processes(), [0; 0]);
+    let up = stack.demo(&["up", "--detach", "--gateway-port", proposed]).await?;
+    assert!(up.status.success(), "{up:?}");
     Ok(())
 }

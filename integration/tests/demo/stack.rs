@@ -89,6 +89,11 @@ impl Stack {
         Ok(())
     }
 
+    pub(super) fn change_gateway_port(&mut self) -> anyhow::Result<()> {
+        [self.ports.gateway] = free_ports()?;
+        Ok(())
+    }
+
     fn command(&self, arguments: &[&str]) -> anyhow::Result<Command> {
         let data = self.folder.path().canonicalize()?;
         let mut command = Command::new(&self.keyward);
@@ -105,6 +110,12 @@ impl Stack {
         if !arguments.contains(&"--envoy") {
             command.env("KEYWARD_ENVOY", paths::envoy()?);
         }
+        self.set_ports(&mut command);
+        Ok(command)
+    }
+
+    /// Tells a command where everything listens.
+    pub(super) fn set_ports(&self, command: &mut Command) {
         for (name, port) in [
             ("GATEWAY", self.ports.gateway),
             ("REST", self.ports.rest),
@@ -114,7 +125,22 @@ impl Stack {
         ] {
             command.env(format!("KEYWARD_{name}_PORT"), port.to_string());
         }
-        Ok(command)
+    }
+
+    /// A line of the documentation with the ports of this stack.
+    pub(super) fn with_ports(&self, line: &str) -> String {
+        [(8080, self.ports.gateway), (9080, self.ports.rest), (19000, self.ports.admin)]
+            .into_iter()
+            .fold(line.to_owned(), |line, (usual, ours)| {
+                line.replace(&format!("127.0.0.1:{usual}/"), &format!("127.0.0.1:{ours}/"))
+            })
+    }
+
+    /// The folder that the data folder is in, and its name there.
+    pub(super) fn data(&self) -> anyhow::Result<(PathBuf, PathBuf)> {
+        let data = self.folder.path().canonicalize()?;
+        let name = data.file_name().context("the data folder has no name")?;
+        Ok((data.parent().context("the data folder is the root")?.to_path_buf(), PathBuf::from(name)))
     }
 
     /// Runs a `keyward demo` command to its end.
@@ -169,14 +195,20 @@ impl Stack {
         assert_eq!(self.processes(), [0; 0], "after {patience:?}");
     }
 
-    /// Kills the process of the stack that runs this command of keyward, and waits until it is gone.
-    pub(super) fn kill(&self, command: &str) -> anyhow::Result<()> {
+    /// Signals the process of the stack whose first argument this is.
+    pub(super) fn signal(&self, command: &str, signal: Signal) -> anyhow::Result<i32> {
         let runs = |pid: &i32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             line.split(|byte| *byte == 0).nth(1) == Some(command.as_bytes())
         };
         let pid = self.processes().into_iter().find(runs).with_context(|| format!("no {command} runs"))?;
-        kill_process(Pid::from_raw(pid).context("pid 0")?, Signal::KILL)?;
+        kill_process(Pid::from_raw(pid).context("pid 0")?, signal)?;
+        Ok(pid)
+    }
+
+    /// Kills the process of the stack that runs this command of keyward, and waits until it is gone.
+    pub(super) fn kill(&self, command: &str) -> anyhow::Result<()> {
+        let pid = self.signal(command, Signal::KILL)?;
         let begin = Instant::now();
         while self.processes().contains(&pid) {
             ensure!(begin.elapsed() < PATIENCE, "{command} does not end");
