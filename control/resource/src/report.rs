@@ -45,6 +45,20 @@ impl State {
     }
 }
 
+// === impl Report ===
+
+impl Report {
+    /// Takes over everything that another report on the same object says.
+    pub fn merge(&mut self, other: Self) {
+        self.state = self.state.max(other.state);
+        for reason in other.reasons {
+            if !self.reasons.contains(&reason) {
+                self.reasons.push(reason);
+            }
+        }
+    }
+}
+
 // === impl Reports ===
 
 impl Reports {
@@ -85,10 +99,6 @@ impl Reports {
     }
 
     fn add(&mut self, object: ObjectKey, state: State, reason: String) {
-        let report = self.by_object.entry(object).or_default();
-        report.state = report.state.max(state);
-        if !report.reasons.contains(&reason) {
-            report.reasons.push(reason);
-        }
+        self.by_object.entry(object).or_default().merge(Report { state, reasons: vec![reason] });
     }
 }

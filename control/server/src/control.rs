@@ -9,24 +9,28 @@
 //! It owns all mutable state; others read what it publishes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLockWriteGuard};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use keyward_keys::{Change, KeyIndex, KeyView};
 use keyward_resource::{KINDS, ObjectKey, Reports};
 use keyward_store::{Revision, Selector, Store, StoreError, Watch};
-use keyward_translate::xds::{CLUSTER, ENDPOINT};
+use keyward_translate::xds::{CLUSTER, ENDPOINT, EXTENSION};
 use keyward_translate::{FilterCode, LastGood, Output, Settings, XdsResources, misconfigured_node, xds};
 use keyward_xds::{Event as XdsEvent, StreamEvent};
 use tokio::sync::{mpsc, watch};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::edge::WorkersHandle;
 use crate::filter::Filter;
 use crate::objects::Objects;
-use crate::published::Published;
+use crate::published::{Published, SharedIndex};
+use crate::rollout::Rollouts;
 
+/// How often a rollout is looked at while one is under way.
+const ROLLOUT_STEP: Duration = Duration::from_millis(50);
 /// A store that fails is asked again after this.
 const STORE_RETRY: Duration = Duration::from_millis(500);
 
@@ -38,6 +42,8 @@ pub(crate) struct Outlets {
     pub(crate) xds: keyward_xds::Cache,
     /// What each proxy said to it.
     pub(crate) ads: keyward_xds::AdsService,
+    /// What the workers hold.
+    pub(crate) workers: WorkersHandle,
     /// What is said of each object.
     pub(crate) published: watch::Sender<Arc<Published>>,
 }
@@ -49,13 +55,20 @@ pub(crate) struct ControlLoop {
     filter: Filter,
     outlets: Outlets,
     objects: Objects,
-    index: KeyIndex,
+    index: SharedIndex,
+    rollouts: Rollouts,
     last_good: LastGood,
     revision: Revision,
     /// What each role was told last: whom to blame for a refusal.
-    told: BTreeMap<String, XdsResources>,
+    told: BTreeMap<String, Told>,
     /// The reports of the last translation, without refusals.
     reports: Reports,
+}
+
+/// What a role was told last.
+struct Told {
+    resources: XdsResources,
+    config_version: u64,
 }
 
 // === impl ControlLoop ===
@@ -68,7 +81,8 @@ impl ControlLoop {
             filter,
             outlets,
             objects: Objects::default(),
-            index: KeyIndex::new(),
+            index: SharedIndex::default(),
+            rollouts: Rollouts::default(),
             last_good: LastGood::default(),
             revision: Revision::default(),
             told: BTreeMap::new(),
@@ -87,7 +101,7 @@ impl ControlLoop {
         cancelled: CancellationToken,
     ) -> anyhow::Result<()> {
         let mut changes = self.start().await.context("the store could not be read")?;
-        self.publish();
+        self.publish_change();
         loop {
             tokio::select! {
                 () = cancelled.cancelled() => return Ok(()),
@@ -98,8 +112,9 @@ impl ControlLoop {
                             self.revision = self.revision.max(event.revision());
                             key_changes.extend(self.objects.apply(event));
                         }
-                        self.index.apply(self.revision.0, key_changes);
-                        self.publish();
+                        let revision = self.revision.0;
+                        self.index_mut().apply(revision, key_changes);
+                        self.publish_change();
                     }
                     Some(Err(error)) => {
                         tracing::error!("the store cannot be followed, trying again: {:#}", anyhow::Error::new(error));
@@ -108,6 +123,7 @@ impl ControlLoop {
                     None => changes = self.restart(&cancelled).await?,
                 },
                 Some(event) = xds_events.recv() => self.on_xds_event(&event),
+                () = sleep(ROLLOUT_STEP), if self.rollouts.pending() => self.roll_out(),
             }
         }
     }
@@ -124,8 +140,9 @@ impl ControlLoop {
             key_changes.extend(page.records.iter().filter_map(|record| self.objects.put(record)));
         }
         self.revision = from.unwrap_or_default();
-        self.index = KeyIndex::new();
-        self.index.apply(self.revision.0, key_changes);
+        let mut index = KeyIndex::new();
+        index.apply(self.revision.0, key_changes);
+        *self.index_mut() = index;
         self.store.watch(self.revision).await
     }
 
@@ -137,7 +154,7 @@ impl ControlLoop {
             }
             match self.start().await {
                 Ok(watch) => {
-                    self.publish();
+                    self.publish_change();
                     return Ok(watch);
                 }
                 Err(error) => {
@@ -147,36 +164,74 @@ impl ControlLoop {
         }
     }
 
+    /// Tells everybody of changed resources.
+    fn publish_change(&mut self) {
+        self.rollouts.restart(Instant::now());
+        self.publish();
+    }
+
+    /// Takes back what nobody uses any more.
+    fn roll_out(&mut self) {
+        let clients = self.outlets.ads.clients();
+        let accepted = |role: &str| {
+            let published = self.outlets.xds.get(role);
+            clients.iter().filter(|client| &*client.client.node_key == role).all(|client| {
+                let version = client.snapshot.as_deref();
+                client.in_sync() && version == published.as_ref().map(keyward_xds::Snapshot::version)
+            })
+        };
+        let told = &self.told;
+        let applied = |role: &str| {
+            let Some(told) = told.get(role) else { return true };
+            self.outlets.workers.with(|workers| {
+                let mut of_role = workers.iter().filter(|(_, worker)| worker.role == role);
+                of_role.all(|(_, worker)| worker.config_version == told.config_version)
+            })
+        };
+        if self.rollouts.advance(Instant::now(), accepted, applied) {
+            self.publish();
+        }
+    }
+
     /// Translates everything and tells everybody: keys first, then what uses them.
     fn publish(&mut self) {
-        let Output { proxies, reports, last_good } =
+        let Output { mut proxies, reports, last_good, .. } =
             keyward_translate::translate(self.objects.input(), &self.settings, &self.last_good);
         self.last_good = last_good;
+        for proxy in proxies.values_mut() {
+            self.rollouts.widen(proxy);
+        }
 
         let wanted: BTreeMap<String, BTreeSet<String>> =
             proxies.iter().map(|(role, proxy)| (role.clone(), proxy.tables.clone())).collect();
-        self.outlets.keys.send_replace(self.index.view(wanted));
+        let view = self.index_mut().view(wanted);
+        self.outlets.keys.send_replace(view);
 
         for (role, proxy) in &proxies {
             let config = keyward_translate::filter_config(proxy, &self.settings);
             let code: &FilterCode = self.filter.code_for(role, config.version);
             let resources = xds(proxy, code, &self.settings);
             self.outlets.xds.publish(role.as_str(), snapshot(&resources));
-            self.told.insert(role.clone(), resources);
+            self.told.insert(role.clone(), Told { resources, config_version: config.version });
         }
         let gone: Vec<String> =
             self.told.keys().filter(|role| !proxies.contains_key(*role)).cloned().collect();
         for role in gone {
             self.outlets.xds.remove(&role);
             self.told.remove(&role);
+            self.rollouts.remove(&role);
         }
         let fallback = misconfigured_node(&self.settings);
         self.outlets.xds.set_fallback(snapshot(&fallback));
 
         self.reports = self.objects.reports();
-        self.reports.merge(&self.index.reports());
         self.reports.merge(&reports);
         self.report();
+    }
+
+    /// The index, for a moment: nobody holds it across an await, and readers look at one object.
+    fn index_mut(&self) -> RwLockWriteGuard<'_, KeyIndex> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn on_xds_event(&mut self, StreamEvent { client, event, .. }: &StreamEvent) {
@@ -192,9 +247,13 @@ impl ControlLoop {
                     node = %client.node_id, type_url = %nack.type_url,
                     "a proxy refused configuration: {}", nack.message
                 );
-                if &*nack.type_url == keyward_translate::xds::EXTENSION {
-                    self.filter.refused(&client.node_key);
+                if &*nack.type_url == EXTENSION && self.filter.refused(&client.node_key) {
+                    tracing::info!(role = %client.node_key, "offering the filter again in another VM");
+                    return self.publish();
                 }
+            }
+            XdsEvent::Acked(delivery) if &*delivery.type_url == EXTENSION => {
+                self.filter.accepted(&client.node_key);
             }
             XdsEvent::Acked(_) | XdsEvent::Restarted => {}
             _ => return,
@@ -206,7 +265,7 @@ impl ControlLoop {
     fn report(&self) {
         let mut reports = self.reports.clone();
         for client in self.outlets.ads.clients() {
-            let Some(resources) = self.told.get(&*client.client.node_key) else { continue };
+            let Some(Told { resources, .. }) = self.told.get(&*client.client.node_key) else { continue };
             for one_type in &client.types {
                 for refused in &one_type.rejected {
                     let reason =
@@ -217,7 +276,7 @@ impl ControlLoop {
                 }
             }
         }
-        let published = Published { revision: Some(self.revision), reports };
+        let published = Published { revision: Some(self.revision), reports, index: Arc::clone(&self.index) };
         self.outlets.published.send_replace(Arc::new(published));
     }
 }

@@ -21,6 +21,7 @@ pub mod logging;
 mod objects;
 mod published;
 mod rest;
+mod rollout;
 mod serve;
 
 pub use args::{LogFormat, ServeArgs};

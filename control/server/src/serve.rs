@@ -103,14 +103,15 @@ async fn start(
         control_cluster: CONTROL_CLUSTER.to_owned(),
     };
     let ads = AdsService::builder(xds.clone(), role_of).events(xds_sink).clock(SystemTime::now).build();
-    let outlets = Outlets { keys, xds, ads: ads.clone(), published };
+    let workers = WorkersHandle::default();
+    let outlets = Outlets { keys, xds, ads: ads.clone(), workers: workers.clone(), published };
     let control = ControlLoop::new(store.clone(), settings, Filter::new(filter), outlets);
 
     let mut tasks = JoinSet::new();
     tasks.spawn(control.run(xds_events, stop.clone()));
     tasks.spawn(compaction::run(store.clone(), stop.clone()));
 
-    let key_stream = KeyStream::new(key_view, WorkersHandle::default());
+    let key_stream = KeyStream::new(key_view, workers);
     let router = tonic::transport::Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE))

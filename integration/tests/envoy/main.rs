@@ -9,5 +9,6 @@ mod kit;
 mod metrics;
 mod model;
 mod proxies;
+mod rollout;
 mod secrets;
 mod survival;

@@ -23,6 +23,15 @@ pub(super) struct Process {
     started: u64,
 }
 
+/// How an Envoy ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// For people.
+    pub(super) how: String,
+    /// It ended by itself, and not by a signal.
+    pub(super) exited: bool,
+}
+
 /// Everything that an Envoy is started with. Two that are equal run alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Launch {
@@ -135,18 +144,18 @@ impl Process {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Waits until it has ended; says how, where that can be known.
-    pub(super) async fn ended(&mut self) -> String {
+    /// Waits until it has ended.
+    pub(super) async fn ended(&mut self) -> Ended {
         match &mut self.child {
             Some(child) => match child.wait().await {
-                Ok(status) => status.to_string(),
-                Err(error) => error.to_string(),
+                Ok(status) => Ended { how: status.to_string(), exited: status.code().is_some() },
+                Err(error) => Ended { how: error.to_string(), exited: false },
             },
             None => {
                 while self.is_alive() {
                     sleep(POLL).await;
                 }
-                "an adopted process: its status is not known".to_owned()
+                Ended { how: "an adopted process: its status is not known".to_owned(), exited: false }
             }
         }
     }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::bootstrap::{BootstrapOptions, bootstrap};
 use super::log_tail;
-use super::process::{Launch, Process, log_path};
+use super::process::{Ended, Launch, Process, log_path};
 
 /// How long Envoy may take to end after it was asked to.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
@@ -135,10 +135,14 @@ impl Supervisor {
                     }
                 };
             }
+            let mut exited = false;
             if let Some(running) = &mut process {
                 tokio::select! {
-                    how = running.ended() => tracing::error!(pid = running.id(), "envoy ended ({how}): see {}",
-                        log_path(&self.options.folder).display()),
+                    Ended { how, exited: by_itself } = running.ended() => {
+                        exited = by_itself;
+                        let log = log_path(&self.options.folder);
+                        tracing::error!(pid = running.id(), "envoy ended ({how}): see {}", log.display());
+                    }
                     () = cancelled.cancelled() => {
                         running.stop(STOP_PATIENCE).await.context("envoy could not be stopped")?;
                         tracing::info!("envoy stopped");
@@ -150,7 +154,8 @@ impl Supervisor {
             if since.elapsed() > HEALTHY_AFTER {
                 (backoff, failures, proven) = (MIN_BACKOFF, 0, true);
             } else {
-                (backoff, failures) = ((backoff * 2).min(MAX_BACKOFF), failures + 1);
+                backoff = (backoff * 2).min(MAX_BACKOFF);
+                failures += u32::from(exited);
             }
             if !proven && failures >= HOPELESS {
                 let log = log_path(&self.options.folder);

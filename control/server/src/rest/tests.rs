@@ -287,7 +287,11 @@ async fn a_status_shows_what_was_published_for_this_version_and_nothing_older() 
         created["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok()).expect("a number");
     let mut reports = Reports::default();
     reports.warn(ObjectKey::new("Upstream", "team", "a"), "looks odd");
-    server.published.send_replace(Arc::new(Published { revision: Some(Revision(version)), reports }));
+    server.published.send_replace(Arc::new(Published {
+        revision: Some(Revision(version)),
+        reports,
+        ..Published::default()
+    }));
     let read = server.get(&format!("{UPSTREAMS}/a")).await.body;
     assert_eq!(
         (&read["status"]["state"], &read["status"]["reason"]),

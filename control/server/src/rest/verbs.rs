@@ -247,7 +247,8 @@ impl Api {
         metadata_mut(&mut object).insert("resourceVersion".to_owned(), version.to_string().into());
         let key = ObjectKey::new(kind.name, &record.key.namespace, &record.key.name);
         let published = self.published.borrow().clone();
-        object["status"] = status_value(&self.system_namespace, published.report(&key, record.revision));
+        object["status"] =
+            status_value(&self.system_namespace, published.report(&key, record.revision).as_ref());
         Ok(present(kind, object, target.asked))
     }
 

@@ -1,0 +1,113 @@
+use keyward_resource::ObjectRef;
+use keyward_translate::proxy::{Auth, Listener, Route, VirtualHost};
+
+use super::*;
+
+const ROLE: &str = "keyward-system~gateway-proxy";
+
+fn policy(id: &str) -> Policy {
+    Policy { key_header: "api-key".to_owned(), table: id.to_owned(), forward_key: false }
+}
+
+fn proxy(needed: &[&str], denied: &[&str]) -> Proxy {
+    let secured = needed.iter().map(|id| Auth::Secured { auth_id: (*id).to_owned() });
+    let closed = denied.iter().map(|id| Auth::Denied { auth_id: (*id).to_owned(), reason: String::new() });
+    let routes = secured.chain(closed).map(|auth| Route {
+        name: String::new(),
+        prefix: "/".to_owned(),
+        cluster: String::new(),
+        auto_host_rewrite: false,
+        auth,
+    });
+    let host = VirtualHost {
+        name: String::new(),
+        virtual_service: ObjectRef::new("a", "a"),
+        domains: Vec::new(),
+        routes: routes.collect(),
+    };
+    let listener = Listener {
+        name: String::new(),
+        address: ([127, 0, 0, 1], 8080).into(),
+        gateway: None,
+        virtual_hosts: vec![host],
+    };
+    Proxy {
+        role: ROLE.to_owned(),
+        listeners: vec![listener],
+        clusters: BTreeMap::new(),
+        policies: needed.iter().map(|id| ((*id).to_owned(), policy(id))).collect(),
+        tables: needed.iter().map(|id| (*id).to_owned()).collect(),
+    }
+}
+
+fn told(rollouts: &mut Rollouts, needed: &[&str], denied: &[&str]) -> (Vec<String>, Vec<String>) {
+    let mut proxy = proxy(needed, denied);
+    rollouts.widen(&mut proxy);
+    (proxy.policies.into_keys().collect(), proxy.tables.into_iter().collect())
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn what_was_told_goes_policies_first_and_tables_last() {
+    let (mut rollouts, start) = (Rollouts::default(), Instant::now());
+    assert_eq!(told(&mut rollouts, &["a"], &[]), (names(&["a"]), names(&["a"])));
+    assert!(!rollouts.pending());
+
+    rollouts.restart(start);
+    assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["a", "b"]), names(&["a", "b"])));
+    assert!(rollouts.pending());
+    assert!(!rollouts.advance(start, |_| false, |_| true), "the routes are not accepted yet");
+    assert!(!rollouts.advance(start, |_| true, |_| true), "nor have they reached every worker");
+    assert!(rollouts.advance(start + SETTLE, |_| true, |_| true));
+
+    assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["b"]), names(&["a", "b"])));
+    let later = start + SETTLE;
+    assert!(!rollouts.advance(later, |_| true, |_| false), "a worker still runs with the old policies");
+    assert!(!rollouts.advance(later, |_| true, |_| true));
+    assert!(rollouts.advance(later + SETTLE, |_| true, |_| true));
+
+    assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["b"]), names(&["b"])));
+    assert!(!rollouts.pending());
+}
+
+#[test]
+fn the_policy_of_an_auth_config_that_is_gone_under_a_route_goes_at_once_but_its_table_waits() {
+    let mut rollouts = Rollouts::default();
+    told(&mut rollouts, &["a", "b"], &[]);
+    rollouts.restart(Instant::now());
+    assert_eq!(told(&mut rollouts, &["b"], &["a"]), (names(&["b"]), names(&["a", "b"])));
+}
+
+#[test]
+fn a_change_during_a_rollout_starts_it_anew_and_forgets_nothing() {
+    let (mut rollouts, start) = (Rollouts::default(), Instant::now());
+    told(&mut rollouts, &["a"], &[]);
+    rollouts.restart(start);
+    told(&mut rollouts, &["b"], &[]);
+    rollouts.restart(start);
+    assert_eq!(told(&mut rollouts, &["c"], &[]).0, names(&["a", "b", "c"]));
+}
+
+#[test]
+fn a_proxy_that_does_not_follow_is_not_waited_for_for_ever() {
+    let (mut rollouts, start) = (Rollouts::default(), Instant::now());
+    told(&mut rollouts, &["a"], &[]);
+    rollouts.restart(start);
+    told(&mut rollouts, &["b"], &[]);
+    assert!(rollouts.advance(start + PATIENCE, |_| false, |_| false));
+    told(&mut rollouts, &["b"], &[]);
+    assert!(rollouts.advance(start + PATIENCE * 2, |_| false, |_| false));
+    assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["b"]), names(&["b"])));
+}
+
+#[test]
+fn a_change_that_retires_nothing_settles_at_once() {
+    let mut rollouts = Rollouts::default();
+    told(&mut rollouts, &["a"], &[]);
+    rollouts.restart(Instant::now());
+    told(&mut rollouts, &["a", "b"], &[]);
+    assert!(!rollouts.pending());
+}
