@@ -34,6 +34,9 @@ pub struct Meta {
     pub labels: BTreeMap<String, String>,
     /// The store revision of this state of the object; zero before it is stored.
     pub resource_version: u64,
+    /// The store revision that created it; zero before it is stored or where the store does not tell.
+    /// No field of the object holds it: whoever reads objects from a store puts it here.
+    pub created: u64,
     /// Rises with every change of anything but metadata and status.
     pub generation: i64,
     /// When it was created, RFC 3339; empty before it is stored. Sorts by time.
@@ -86,6 +89,7 @@ impl Meta {
             name: String::new(),
             labels: BTreeMap::new(),
             resource_version: 0,
+            created: 0,
             generation: 0,
             creation_timestamp: String::new(),
         }

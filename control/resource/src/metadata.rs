@@ -78,6 +78,7 @@ pub(crate) fn meta(node: Node<'_>) -> Option<Meta> {
         namespace: namespace?,
         labels: labels?,
         resource_version: resource_version?,
+        created: 0,
         generation: generation?,
         creation_timestamp: creation_timestamp?.to_owned(),
     })

@@ -47,6 +47,18 @@ impl Resource {
         }
     }
 
+    /// The metadata, for what an object does not say of itself: see [`Meta::created`].
+    pub fn meta_mut(&mut self) -> &mut Meta {
+        match self {
+            Self::ApiKeySecret(secret) => &mut secret.meta,
+            Self::OtherSecret(meta) => meta,
+            Self::AuthConfig(config) => &mut config.meta,
+            Self::Upstream(upstream) => &mut upstream.meta,
+            Self::VirtualService(service) => &mut service.meta,
+            Self::Gateway(gateway) => &mut gateway.meta,
+        }
+    }
+
     /// The kind and the name.
     #[must_use]
     pub fn key(&self) -> ObjectKey {

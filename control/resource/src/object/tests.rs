@@ -178,3 +178,32 @@ fn a_status_says_pending_until_there_is_a_report() {
     let reason = status["reason"].as_str().expect("a reason");
     assert!(reason.len() < MAX_REASON_LEN + 32 && reason.ends_with(" more"), "{reason}");
 }
+
+#[test]
+fn the_revision_of_the_creation_is_told_to_every_kind_from_outside() {
+    let metadata = json!({ "name": "a", "namespace": "b", "resourceVersion": "7" });
+    let route = json!({
+        "matchers": [{ "prefix": "/" }],
+        "routeAction": { "single": { "upstream": { "name": "a", "namespace": "b" } } },
+    });
+    let selector = json!({ "apiKeyAuth": { "labelSelector": { "a": "b" } } });
+    let hosts = json!([{ "addr": "a.example.com", "port": 80 }]);
+    for (name, body) in [
+        ("Gateway", json!({ "spec": { "bindAddress": "::", "bindPort": 80, "httpGateway": {} } })),
+        ("AuthConfig", json!({ "spec": { "configs": [selector] } })),
+        ("Upstream", json!({ "spec": { "static": { "hosts": hosts } } })),
+        ("VirtualService", json!({ "spec": { "virtualHost": { "domains": ["*"], "routes": [route] } } })),
+        ("Secret", json!({ "type": "kubernetes.io/tls" })),
+        ("Secret", json!({ "type": "extauth.keyward.io/apikey", "data": {} })),
+    ] {
+        let kind = kind::by_name(name).expect("a kind");
+        let mut object = body;
+        object["apiVersion"] = json!(kind.api_version());
+        object["kind"] = json!(name);
+        object["metadata"] = metadata.clone();
+        let mut resource = decode(kind, &object).unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
+        assert_eq!((resource.meta().created, resource.meta().resource_version), (0, 7), "{name}");
+        resource.meta_mut().created = 3;
+        assert_eq!((resource.meta().created, resource.meta().resource_version), (3, 7), "{name}");
+    }
+}

@@ -82,8 +82,10 @@ fn listener(binding: &Binding, virtual_hosts: Vec<crate::proxy::VirtualHost>) ->
     }
 }
 
-/// Sorts the older object first. An object that is not stored yet is the youngest.
-fn age(meta: &Meta) -> (bool, &str, &str, &str) {
-    let created = meta.creation_timestamp.as_str();
-    (created.is_empty(), created, &meta.namespace, &meta.name)
+/// Sorts the older object first. The store's revision decides where it is known, because times have
+/// whole seconds and clocks step back: a newcomer could take over a domain. Time decides among objects
+/// without one, which are younger than all that have one. An object with neither is the youngest.
+fn age(meta: &Meta) -> impl Ord + use<'_> {
+    let (revision, time) = (meta.created, meta.creation_timestamp.as_str());
+    (revision == 0, revision, time.is_empty(), time, &meta.namespace, &meta.name)
 }

@@ -1,5 +1,6 @@
 //! Translation as seen from outside: goldens, properties, and what a real Envoy says to it.
 
+mod age;
 mod decoded;
 mod envoy;
 mod golden;

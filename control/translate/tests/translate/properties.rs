@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyward_filter_core::config::auth_id_of_route;
 use keyward_resource::kinds::{AuthConfig, ExtAuth, Gateway, Route, Upstream, VirtualService};
-use keyward_resource::{ObjectKey, ObjectRef, State};
+use keyward_resource::{Meta, ObjectKey, ObjectRef, State};
 use keyward_translate::proxy::{Auth, Proxy, Route as ProxyRoute};
 use keyward_translate::xds::{FILTER_NAME, GUARD_NAME};
 use keyward_translate::{Input, LastGood, Output, translate, xds};
@@ -23,8 +23,10 @@ fn name() -> impl Strategy<Value = String> {
     select(NAMES).prop_map(str::to_owned)
 }
 
-fn created() -> impl Strategy<Value = String> {
-    prop_oneof![Just(String::new()), (1..4u8).prop_map(|day| format!("2026-01-0{day}T00:00:00Z"))]
+fn stored() -> impl Strategy<Value = Meta> {
+    let time = prop_oneof![Just(String::new()), (1..4u8).prop_map(|day| format!("2026-01-0{day}T00:00:00Z"))];
+    (name(), time, 0..4u64)
+        .prop_map(|(name, time, created)| Meta { created, ..meta("default", &name, &time) })
 }
 
 fn extauth() -> impl Strategy<Value = Option<ExtAuth>> {
@@ -44,25 +46,21 @@ fn routes() -> impl Strategy<Value = Vec<Route>> {
 
 fn virtual_services() -> impl Strategy<Value = VirtualService> {
     let domains = subsequence(DOMAINS, 1..=2);
-    (name(), created(), domains, routes(), extauth()).prop_map(|(name, created, domains, routes, extauth)| {
-        VirtualService {
-            meta: meta("default", &name, &created),
-            extauth,
-            ..virtual_service(&name, &domains, routes)
-        }
+    (stored(), domains, routes(), extauth()).prop_map(|(meta, domains, routes, extauth)| VirtualService {
+        meta,
+        extauth,
+        ..virtual_service("", &domains, routes)
     })
 }
 
 fn gateways() -> impl Strategy<Value = Gateway> {
     let proxies = subsequence(PROXIES, 1..=2);
     let only = prop_oneof![Just(Vec::new()), prop::collection::vec(name(), 1..3)];
-    (name(), created(), 8080..8082_u16, proxies, only).prop_map(|(name, created, port, proxies, only)| {
-        Gateway {
-            meta: meta("default", &name, &created),
-            proxy_names: proxies.into_iter().map(str::to_owned).collect(),
-            virtual_services: only.into_iter().map(|name| ObjectRef::new("default", name)).collect(),
-            ..gateway(&name, ([127, 0, 0, 1], port).into())
-        }
+    (stored(), 8080..8082_u16, proxies, only).prop_map(|(meta, port, proxies, only)| Gateway {
+        meta,
+        proxy_names: proxies.into_iter().map(str::to_owned).collect(),
+        virtual_services: only.into_iter().map(|name| ObjectRef::new("default", name)).collect(),
+        ..gateway("", ([127, 0, 0, 1], port).into())
     })
 }
 

@@ -68,6 +68,7 @@ pub(crate) fn meta(namespace: &str, name: &str, created: &str) -> Meta {
         name: name.to_owned(),
         labels: BTreeMap::new(),
         resource_version: 1,
+        created: 0,
         generation: 1,
         creation_timestamp: created.to_owned(),
     }
