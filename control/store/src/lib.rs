@@ -14,6 +14,8 @@
 //! What it is not: it does not know what a body means, does not validate and does not set
 //! timestamps. Bodies hold API keys, so no error and no log line of this crate shows one.
 
+#[cfg(any(test, feature = "contract"))]
+pub mod contract;
 mod error;
 mod memory;
 mod record;
@@ -27,3 +29,6 @@ pub use record::{Body, Event, Key, Record, Revision, Selector};
 pub use sqlite::{OpenError, SqliteStore};
 pub use store::{Page, Store};
 pub use watch::Watch;
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,8 @@
 mod open;
 mod reader;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::io;

@@ -103,10 +103,15 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
         .create(folder)
         .map_err(|source| OpenError::Folder { path: folder.to_path_buf(), source })?;
     let lock = lock(path)?;
-    make_private(path).map_err(|source| OpenError::File { path: path.to_path_buf(), source })?;
-    let mut connection = connect(path).map_err(|source| OpenError::sqlite(path, source))?;
+    let file = |source| OpenError::File { path: path.to_path_buf(), source };
+    let sqlite = |source| OpenError::sqlite(path, source);
+    make(path).map_err(file)?;
+    let mut connection = Connection::open(path).map_err(sqlite)?;
+    // Nothing is changed in a file before it is known to be ours.
     prepare(path, &mut connection)?;
-    let state = schema::state(&connection).map_err(|source| OpenError::sqlite(path, source))?;
+    make_private(path).map_err(file)?;
+    set_up(&connection).map_err(sqlite)?;
+    let state = schema::state(&connection).map_err(sqlite)?;
     // A new file is durable only when its name is.
     File::open(folder)
         .and_then(|folder| folder.sync_all())
@@ -114,20 +119,18 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
     Ok(Opened { connection, revision: state.revision, _lock: lock })
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // FULL: a commit returns after the write-ahead log has reached the disk.
     connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)?;
-    Ok(connection)
+    connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)
 }
 
 /// Checks that the file is ours and of a version that we know; makes the tables in a new file.
 fn prepare(path: &Path, connection: &mut Connection) -> Result<(), OpenError> {
     let sqlite = |source| OpenError::sqlite(path, source);
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(sqlite)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
     let pragma = |name: &str| transaction.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let application = pragma("application_id").map_err(sqlite)?;
@@ -179,12 +182,15 @@ fn lock(path: &Path) -> Result<File, OpenError> {
     Ok(file)
 }
 
-/// Makes the file, or takes away what others may do with it. SQLite gives the same mode to the
-/// files that it puts beside it.
+/// Makes the file, if it is not there. SQLite gives the same mode to the files that it puts beside
+/// it.
+fn make(path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
+}
+
+/// Takes away what others may do with the file.
 fn make_private(path: &Path) -> io::Result<()> {
-    let file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    let mode = file.metadata()?.permissions().mode() & 0o777;
+    let mode = fs::metadata(path)?.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
         tracing::warn!(file = %path.display(), "the store holds keys and was open to others: mode set to 0600");
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
