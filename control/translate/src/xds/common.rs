@@ -66,6 +66,11 @@ pub(super) fn yes() -> Option<BoolValue> {
     Some(BoolValue { value: true })
 }
 
+/// `false`, where Envoy tells it from "not said".
+pub(super) fn no() -> Option<BoolValue> {
+    Some(BoolValue { value: false })
+}
+
 /// A duration.
 pub(super) fn seconds(seconds: i64) -> Option<Duration> {
     Some(Duration { seconds, nanos: 0 })

@@ -2,6 +2,10 @@
 
 use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType;
+use envoy_types::pb::envoy::config::listener::v3::listener::ConnectionBalanceConfig;
+use envoy_types::pb::envoy::config::listener::v3::listener::connection_balance_config::{
+    BalanceType, ExactBalance,
+};
 use envoy_types::pb::envoy::config::listener::v3::{Filter, FilterChain, Listener as ListenerMessage};
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_connection_manager::{
     CodecType, PathWithEscapedSlashesAction, RouteSpecifier, ServerHeaderTransformation,
@@ -40,8 +44,18 @@ pub(super) fn message(listener: &Listener, manager: &HttpConnectionManager) -> L
         name: listener.name.clone(),
         address: Some(common::bind(listener.address)),
         filter_chains: vec![FilterChain { filters: vec![filter], ..FilterChain::default() }],
+        // The port belongs to one Envoy. With its default, SO_REUSEPORT, a second one opens the same
+        // port without a word and takes a share of the connections: an orphan with old keys would go
+        // on answering. Without it the workers accept from one socket, so the connections are spread
+        // over them by Envoy instead of by the kernel.
+        enable_reuse_port: common::no(),
+        connection_balance_config: Some(exact_balance()),
         ..ListenerMessage::default()
     }
+}
+
+fn exact_balance() -> ConnectionBalanceConfig {
+    ConnectionBalanceConfig { balance_type: Some(BalanceType::ExactBalance(ExactBalance {})) }
 }
 
 /// The connection manager of a listener.

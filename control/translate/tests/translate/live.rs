@@ -6,6 +6,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use envoy_types::pb::envoy::config::bootstrap::v3::{Admin, Bootstrap};
+use envoy_types::pb::envoy::config::core::v3::{
+    Address, SocketAddress, address, socket_address::PortSpecifier,
+};
 use keyward_resource::kinds::ExtAuth;
 use keyward_translate::{Input, Settings, misconfigured_node};
 use prost::Message;
@@ -61,29 +65,54 @@ fn free_address() -> SocketAddr {
 }
 
 fn start(decoded: &Decoded, address: SocketAddr, filter: Filter) -> Envoy {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("bootstrap.pb");
-    std::fs::write(&path, bootstrap(decoded, &settings(), filter).encode_to_vec()).expect("a bootstrap");
-    let log = std::fs::File::create(folder.path().join("log")).expect("a log");
-    let child = Command::new(binary())
-        .args(["--log-level", "warning", "--concurrency", "1", "--use-dynamic-base-id", "-c"])
-        .arg(path)
-        .stdout(Stdio::null())
-        .stderr(log)
-        .spawn()
-        .expect("envoy starts");
-    let envoy = Envoy { child, address, folder };
+    let envoy = spawn(decoded, address, filter);
     let deadline = Instant::now() + PATIENCE;
     while TcpStream::connect(address).is_err() {
-        let log = std::fs::read_to_string(envoy.folder.path().join("log")).unwrap_or_default();
+        let log = envoy.log();
         assert!(Instant::now() < deadline, "envoy does not listen on {address}:\n{log}");
         std::thread::sleep(Duration::from_millis(20));
     }
     envoy
 }
 
+fn spawn(decoded: &Decoded, address: SocketAddr, filter: Filter) -> Envoy {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("bootstrap.pb");
+    let bootstrap = Bootstrap {
+        admin: Some(Admin { address: Some(any_port()), ..Admin::default() }),
+        ..bootstrap(decoded, &settings(), filter)
+    };
+    std::fs::write(&path, bootstrap.encode_to_vec()).expect("a bootstrap");
+    let log = std::fs::File::create(folder.path().join("log")).expect("a log");
+    let child = Command::new(binary())
+        .args(["--log-level", "warning", "--concurrency", "2", "--use-dynamic-base-id", "-c"])
+        .arg(path)
+        .arg("--admin-address-path")
+        .arg(folder.path().join("admin"))
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .expect("envoy starts");
+    Envoy { child, address, folder }
+}
+
 fn start_proxy(filter: Filter) -> Envoy {
-    let (address, echo) = (free_address(), echo());
+    let address = free_address();
+    start(&proxy_on(address), address, filter)
+}
+
+fn any_port() -> Address {
+    let address = SocketAddress {
+        address: "127.0.0.1".to_owned(),
+        port_specifier: Some(PortSpecifier::PortValue(0)),
+        ..SocketAddress::default()
+    };
+    Address { address: Some(address::Address::SocketAddress(address)) }
+}
+
+/// What a proxy with something of everything is told.
+fn proxy_on(address: SocketAddr) -> Decoded {
+    let echo = echo();
     let mut input = Input::default();
     gateway("only", address).put(&mut input);
     upstream("echo", &[("127.0.0.1", echo.port())]).put(&mut input);
@@ -104,7 +133,7 @@ fn start_proxy(filter: Filter) -> Envoy {
     let secured = vec![route("/", "echo", by_name("keys"))];
     virtual_service("host", &["secured.example.com"], secured).put(&mut input);
     let made = resources(&input).into_values().next().expect("the proxy");
-    start(&decode(&made), address, filter)
+    decode(&made)
 }
 
 #[test]
@@ -115,6 +144,39 @@ fn nothing_gets_past_a_filter_that_does_nothing() {
             assert_eq!(envoy.get(path, &[identity]).status, 403, "{path} with {identity}");
         }
     }
+}
+
+/// An orphan of an earlier start would take a share of the connections and answer with its old keys.
+#[test]
+fn no_two_envoys_share_a_port() {
+    let first = start_proxy(Filter::Delivered);
+    let mut second = spawn(&proxy_on(first.address), first.address, Filter::Delivered);
+    let deadline = Instant::now() + PATIENCE;
+    while second.child.try_wait().expect("a state").is_none() {
+        assert!(Instant::now() < deadline, "the second envoy goes on:\n{}", second.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(second.log().to_lowercase().contains("address already in use"), "{}", second.log());
+    assert_eq!(first.get("/open", &[]).status, 200);
+}
+
+/// One after the other, so that each worker could have taken every one of them.
+#[test]
+fn connections_are_spread_over_the_workers() {
+    let envoy = start_proxy(Filter::Delivered);
+    let connections: Vec<TcpStream> =
+        (0..8).map(|_| TcpStream::connect(envoy.address).expect("a connection")).collect();
+    let deadline = Instant::now() + PATIENCE;
+    let counts = loop {
+        let counts = envoy.connections_by_worker();
+        if counts.iter().sum::<u64>() >= connections.len() as u64 {
+            break counts;
+        }
+        assert!(Instant::now() < deadline, "{counts:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(counts.len(), 2);
+    assert!(counts.iter().all(|count| *count >= 3), "{counts:?}");
 }
 
 #[test]
@@ -209,6 +271,24 @@ fn an_unknown_node_says_what_is_wrong_with_it() {
 // === impl Envoy ===
 
 impl Envoy {
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// How many connections each worker has.
+    fn connections_by_worker(&self) -> Vec<u64> {
+        let admin = std::fs::read_to_string(self.folder.path().join("admin")).expect("the admin address");
+        let mut stream = TcpStream::connect(admin.trim()).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time limit");
+        let head = "host: admin\r\nconnection: close\r\n\r\n";
+        write!(stream, "GET /stats?filter=downstream_cx_active HTTP/1.1\r\n{head}").expect("a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let of_workers = |line: &&str| line.starts_with("listener.127") && line.contains(".worker_");
+        let counts = answer.lines().filter(of_workers);
+        counts.filter_map(|line| line.rsplit_once(": ")?.1.parse().ok()).collect()
+    }
+
     fn get(&self, path: &str, headers: &[&str]) -> Answer {
         self.ask("any.example.com", path, headers)
     }
