@@ -151,12 +151,18 @@ impl Store for SqliteStore {
             at = Revision(at.0.saturating_add(COMPACTION_STEP)).min(end);
             self.compact_step(at).await?;
         }
-        Ok(())
+        // Connections that stand idle would keep the log from being emptied.
+        self.readers.close();
+        let (answer, answered) = oneshot::channel();
+        self.ask(Request::EmptyLog { answer }).await?;
+        answered.await.map_err(|_| StoreError::Closed)
     }
 }
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
+        // Before the writer: the last connection to the file is the one that can empty its log.
+        self.readers.close();
         drop(self.requests.take());
         if let Some(writer) = self.writer.take()
             && writer.join().is_err()

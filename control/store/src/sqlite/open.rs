@@ -124,6 +124,8 @@ fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // FULL: a commit returns after the write-ahead log has reached the disk.
     connection.pragma_update(None, "synchronous", "FULL")?;
+    // What is deleted is overwritten: bodies hold API keys.
+    connection.pragma_update(None, "secure_delete", "ON")?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)
 }
 

@@ -109,6 +109,45 @@ async fn compaction_frees_the_log() {
     assert_eq!(events, Vec::<Event>::new());
 }
 
+/// Everything that the files of a store hold.
+fn contents(folder: &std::path::Path) -> Vec<u8> {
+    let files = std::fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());
+    files.flat_map(|file| std::fs::read(file).expect("a file")).collect()
+}
+
+fn holds(contents: &[u8], text: &str) -> bool {
+    contents.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_deleted_is_gone_from_the_files_after_a_compaction() {
+    let folder = folder();
+    let store = SqliteStore::open(folder.path().join("keyward.db")).await.expect("open");
+    for number in 0..50 {
+        let key = Key::new("Secret", "default", format!("a-{number}"));
+        let record = store.create(key.clone(), contract::body("deleted-secret")).await.expect("create");
+        store.get(key.clone()).await.expect("a read").expect("it is there");
+        store.delete(key, Some(record.revision)).await.expect("delete");
+    }
+    assert!(holds(&contents(folder.path()), "deleted-secret"), "the log still knows it");
+    store.compact(Revision(100)).await.expect("compact");
+    assert!(!holds(&contents(folder.path()), "deleted-secret"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_stop_the_file_alone_is_the_whole_store() {
+    let (from, to) = (folder(), folder());
+    let key = Key::new("Secret", "default", "a");
+    let store = SqliteStore::open(from.path().join("keyward.db")).await.expect("open");
+    store.create(key.clone(), contract::body("kept")).await.expect("create");
+    store.get(key.clone()).await.expect("a read");
+    drop(store);
+    std::fs::copy(from.path().join("keyward.db"), to.path().join("keyward.db")).expect("a copy");
+    let copy = SqliteStore::open(to.path().join("keyward.db")).await.expect("open");
+    let kept = copy.get(key).await.expect("a read").expect("it is there");
+    assert_eq!(kept.body, contract::body("kept"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 

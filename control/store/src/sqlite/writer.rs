@@ -32,6 +32,8 @@ pub(super) enum Operation {
 pub(super) enum Request {
     /// A write.
     Write { operation: Operation, answer: oneshot::Sender<Answer> },
+    /// The end of a compaction: what was deleted is to be gone from the write-ahead log as well.
+    EmptyLog { answer: oneshot::Sender<()> },
     /// A step of a compaction, a transaction of its own.
     Compact { keep_from: Revision, answer: oneshot::Sender<Result<(), StoreError>> },
 }
@@ -73,6 +75,10 @@ pub(super) fn start(
             while let Some(request) = next {
                 match request {
                     Request::Write { operation, answer } => batch.push((operation, answer)),
+                    Request::EmptyLog { answer } => {
+                        writer.empty_log();
+                        let _ = answer.send(());
+                    }
                     Request::Compact { keep_from, answer } => writer.compact(keep_from, answer),
                 }
                 next = if batch.len() < BATCH { queue.try_recv().ok() } else { None };
@@ -81,6 +87,8 @@ pub(super) fn start(
                 writer.write(batch);
             }
         }
+        // The file alone is then the whole store, for whoever copies it.
+        writer.empty_log();
     })
 }
 
@@ -106,6 +114,15 @@ impl Writer {
         for (waiting, answer) in waiting.into_iter().zip(answers) {
             // Whoever no longer waits does not care.
             let _ = waiting.send(answer);
+        }
+    }
+
+    /// Moves the write-ahead log into the file and cuts it to nothing. Readers under way keep it from
+    /// that, which is no failure: the next time does it.
+    fn empty_log(&self) {
+        let emptied = self.opened.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        if let Err(error) = emptied {
+            tracing::warn!(%error, "the write-ahead log of the store could not be emptied");
         }
     }
 

@@ -57,8 +57,9 @@ fn what_waits_is_written_in_one_transaction() {
     let folder = folder();
     let path = folder.path().join("keyward.db");
     let opened = open::open(&path).expect("open");
-    // Another connection keeps SQLite from clearing the write-ahead log away.
+    // A reader in the middle of a transaction keeps SQLite from clearing the write-ahead log away.
     let other = rusqlite::Connection::open(&path).expect("open");
+    other.execute_batch("BEGIN").expect("a transaction");
     other.query_row("SELECT revision FROM state", [], |_| Ok(())).expect("a read");
     let before = commits(&path);
     let (mut requests, answers): (Vec<_>, Vec<_>) =
