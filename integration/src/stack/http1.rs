@@ -8,8 +8,9 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::headers::Headers;
 
-/// How long an answer may take; longer than any wait inside the filter.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an answer may take: longer than any wait inside the filter, and not so long that Envoy's
+/// own limit of 15 s for a route is met.
+const PATIENCE: Duration = Duration::from_secs(14);
 const MAX_BODY: usize = 64 << 20;
 
 /// A connection that is kept alive.

@@ -29,4 +29,4 @@ pub use process::Process;
 pub use rest::Rest;
 pub use tap::Tap;
 pub use traffic::{Sample, Traffic};
-pub use upstream::{Arrived, TEST_DELAY_HEADER, TEST_ID_HEADER, Upstream};
+pub use upstream::{Arrived, TEST_HOLD_HEADER, TEST_ID_HEADER, Upstream};

@@ -56,7 +56,9 @@ impl Rest {
             .with("host", "localhost")
             .with("content-type", "application/json")
             .with("content-length", body.len().to_string());
-        Connection::open(self.address)?.request_with_body(method, path, &headers, body.as_bytes())
+        Connection::open(self.address)
+            .and_then(|mut open| open.request_with_body(method, path, &headers, body.as_bytes()))
+            .with_context(|| format!("{method} {path}"))
     }
 
     /// Creates an object; answers with it as stored.

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
@@ -15,8 +15,10 @@ use crate::headers::Headers;
 /// Names a request, from the client to the upstream. No case may use it.
 pub const TEST_ID_HEADER: &str = "x-test-id";
 
-/// Milliseconds that the upstream takes for its answer.
-pub const TEST_DELAY_HEADER: &str = "x-test-delay-ms";
+/// A request with this header is answered when [`Upstream::release`] is called, and not before.
+pub const TEST_HOLD_HEADER: &str = "x-test-hold";
+/// No request is held longer, so that nothing hangs when a test fails.
+const LONGEST_HOLD: Duration = Duration::from_secs(20);
 
 /// A request as it arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +45,7 @@ struct Shared {
     arrived: Mutex<BTreeMap<Vec<u8>, Arrived>>,
     answers: Mutex<BTreeMap<Vec<u8>, Headers>>,
     total: AtomicU64,
+    released: AtomicBool,
     stop: AtomicBool,
 }
 
@@ -56,8 +59,7 @@ fn serve(stream: &TcpStream, shared: &Shared) -> anyhow::Result<()> {
     let mut writer = stream.try_clone()?;
     while let Some(arrived) = read_request(&mut reader)? {
         shared.total.fetch_add(1, Ordering::Relaxed);
-        let delay = arrived.headers.first(TEST_DELAY_HEADER).map(str::from_utf8).transpose()?;
-        let delay = delay.map(str::parse).transpose()?.map(Duration::from_millis);
+        let held = arrived.headers.first(TEST_HOLD_HEADER).is_some();
         let mut answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n".to_vec();
         if let Some(id) = arrived.headers.first(TEST_ID_HEADER).map(<[u8]>::to_vec) {
             for (name, value) in lock(&shared.answers).remove(&id).unwrap_or_default().iter() {
@@ -68,8 +70,9 @@ fn serve(stream: &TcpStream, shared: &Shared) -> anyhow::Result<()> {
             }
             lock(&shared.arrived).insert(id, arrived);
         }
-        if let Some(delay) = delay {
-            std::thread::sleep(delay);
+        let limit = Instant::now() + LONGEST_HOLD;
+        while held && !shared.released.load(Ordering::Relaxed) && Instant::now() < limit {
+            std::thread::sleep(Duration::from_millis(5));
         }
         answer.extend_from_slice(b"\r\nok");
         writer.write_all(&answer)?;
@@ -165,6 +168,11 @@ impl Upstream {
     #[must_use]
     pub fn total(&self) -> u64 {
         self.shared.total.load(Ordering::Relaxed)
+    }
+
+    /// Answers the requests that are held, and holds no more.
+    pub fn release(&self) {
+        self.shared.released.store(true, Ordering::Relaxed);
     }
 
     /// Answers the request of this id with these headers.

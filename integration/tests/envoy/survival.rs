@@ -1,9 +1,7 @@
 //! Keys change, processes die, and no request gets a wrong answer.
 
-use std::time::Duration;
-
 use keyward_integration::headers::Headers;
-use keyward_integration::stack::{Connection, Options, Sample, Stack, TEST_DELAY_HEADER, Traffic, wait};
+use keyward_integration::stack::{Connection, Options, Sample, Stack, TEST_HOLD_HEADER, Traffic, wait};
 use serde_json::json;
 
 use crate::kit::{
@@ -110,7 +108,8 @@ fn envoy_dies_and_comes_back_under_traffic() {
     // A request that meets a proxy without keys waits, and may get 503: never 401, never a way in.
     let samples: Vec<Sample> = steady().into_iter().map(|sample| sample.or(503)).collect();
     let traffic = Traffic::start(&stack, 4, &samples);
-    for round in 0..3 {
+    // Three ends in a row right after a start are taken for a mistake in the settings.
+    for round in 0..2 {
         let before = stack.envoy_pid().unwrap();
         stack.kill_envoy().unwrap();
         stack.rest().create(&secret(&format!("late-{round}"), &format!("late-key-{round}"))).unwrap();
@@ -119,7 +118,7 @@ fn envoy_dies_and_comes_back_under_traffic() {
         no_wrong_answer(&stack, traffic.more(100, SOON));
     }
     let (answers, dropped) = no_wrong_answer(&stack, traffic.stop_leniently());
-    assert!(answers > 300 && !dropped.is_empty(), "the kills were not noticed");
+    assert!(answers > 200 && !dropped.is_empty(), "the kills were not noticed");
     at_once(&stack, HOST, Some("steady-key"), Ok("steady"));
     at_once(&stack, HOST, Some("wrong-key"), Err(401));
 }
@@ -161,7 +160,7 @@ fn keys_flow_while_requests_of_earlier_configurations_are_still_under_way() {
                 let headers = Headers::new()
                     .with("host", HOST)
                     .with("api-key", "steady-key")
-                    .with(TEST_DELAY_HEADER, "4000");
+                    .with(TEST_HOLD_HEADER, "yes");
                 Connection::open(gateway)?.request("GET", "/", &headers).map(|response| response.status)
             })
         })
@@ -171,7 +170,6 @@ fn keys_flow_while_requests_of_earlier_configurations_are_still_under_way() {
         Ok(())
     })
     .unwrap();
-    let began = std::time::Instant::now();
     // Each of these is a new root context in every VM, and the old ones live on.
     for round in 0..4 {
         let mut policy = auth_config();
@@ -190,7 +188,8 @@ fn keys_flow_while_requests_of_earlier_configurations_are_still_under_way() {
         stack.rest().delete("Secret", "team", &name).unwrap();
         eventually(&stack, &host, Some(&key), Err(401));
     }
-    assert!(began.elapsed() < Duration::from_secs(4), "the slow requests were over before the changes were");
+    assert!(slow.iter().all(|request| !request.is_finished()), "they were over before the changes were");
+    stack.upstream().release();
     for request in slow {
         assert_eq!(request.join().unwrap().unwrap(), 200);
     }
