@@ -51,6 +51,20 @@ async fn other_ports_are_had_by_asking() -> Result {
 }
 
 #[tokio::test]
+async fn a_stack_is_not_stopped_for_ports_that_cannot_be_had() -> Result {
+    let mut stack = Stack::new()?;
+    let first = stack.demo(&["up", "--detach"]).await?;
+    stack.change_gateway_port()?;
+    let _taker = TcpListener::bind(("127.0.0.1", stack.ports.gateway))?;
+    let again = stack.demo(&["up", "--detach"]).await?;
+    assert!(
+        !again.status.success() && again.stderr.contains("is taken, and the gateway needs it"),
+        "{again:?}"
+    );
+    assert_admits(&first).await
+}
+
+#[tokio::test]
 async fn a_stack_in_the_foreground_is_not_taken_away() -> Result {
     let mut stack = Stack::new()?;
     let mut foreground = stack.foreground().await?;

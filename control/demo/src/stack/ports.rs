@@ -32,8 +32,16 @@ hint: add {hint}"
 const STRIDE: u16 = 10_000;
 
 /// Checks that every port is free and is given once. The error proposes flags to add to the
-/// command, for every port that needs another.
-pub(super) fn check(ports: &Ports) -> Result<(), PortError> {
+/// command, for every port that needs another. Those of a stack of `ours` will be free when it is
+/// stopped.
+pub(super) fn check(ports: &Ports, ours: Option<&Ports>) -> Result<(), PortError> {
+    judge(ports, |port| {
+        let is_ours = ours.is_some_and(|ours| ours.all().iter().any(|(ours, ..)| *ours == port));
+        if is_ours { Ok(()) } else { open(port) }
+    })
+}
+
+fn judge(ports: &Ports, open: impl Fn(u16) -> std::io::Result<()>) -> Result<(), PortError> {
     let all = ports.all();
     let mut proposals = Vec::new();
     let mut first = None;
@@ -50,7 +58,7 @@ pub(super) fn check(ports: &Ports) -> Result<(), PortError> {
         };
         first.get_or_insert(problem);
         // Without a free one the words still say what to choose.
-        let other = propose(port, &used);
+        let other = propose(port, |other| !used.contains(&other) && open(other).is_ok());
         used.extend(other);
         let other = other.map_or_else(|| "PORT".to_owned(), |other| other.to_string());
         proposals.push((format!("{flag} {other}"), format!("{variable}={other}")));
@@ -70,7 +78,7 @@ fn open(port: u16) -> std::io::Result<()> {
 }
 
 /// A free port like this one that nobody else was given: 18080 for 8080.
-fn propose(port: u16, used: &[u16]) -> Option<u16> {
+fn propose(port: u16, is_free: impl Fn(u16) -> bool) -> Option<u16> {
     let begin = port.checked_add(STRIDE).unwrap_or(STRIDE);
-    (begin..=u16::MAX).find(|port| !used.contains(port) && open(*port).is_ok())
+    (begin..=u16::MAX).find(|port| is_free(*port))
 }

@@ -54,6 +54,8 @@ pub(super) async fn run(mut args: UpArgs) -> anyhow::Result<()> {
                 return Ok(());
             }
             Verdict::Replace(why) => {
+                // What works is not stopped for what cannot start.
+                ports::check(&args.ports, Some(&state.ports))?;
                 say(&format!("{why}; starting it anew"));
                 down::stop_watcher(&data).await?;
             }
@@ -63,7 +65,7 @@ pub(super) async fn run(mut args: UpArgs) -> anyhow::Result<()> {
     }
     down::stop(&data, Hurry::No).await?;
     State::remove(&data);
-    ports::check(&args.ports)?;
+    ports::check(&args.ports, None)?;
     let quickstart = Quickstart::new(args.ports.upstream)?;
 
     let mut readers = Vec::new();

@@ -14,7 +14,7 @@ impl Marked {
         let mut child = Command::new("sh")
             .args(["-c", script])
             .env(MARK, data)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -36,13 +36,13 @@ impl Drop for Marked {
     }
 }
 
-const POLITE: &str = "echo go; while :; do sleep 0.05; done";
-const DEAF: &str = "trap '' TERM; echo go; while :; do sleep 0.05; done";
+// They wait without a process of their own, which would be marked too, and without an `exec`, in the
+// middle of which a process shows no environment.
+const POLITE: &str = "echo go; read -r never";
+const DEAF: &str = "trap '' TERM; echo go; read -r never";
 
-/// The scripts' own `sleep`s are marked as well, and come and go.
 fn pids(data: &Path) -> Vec<i32> {
-    let shells = find(data).into_iter().filter(|found| found.name == "sh");
-    shells.map(|found| found.id.pid).collect()
+    find(data).into_iter().map(|found| found.id.pid).collect()
 }
 
 #[tokio::test]
