@@ -29,6 +29,20 @@ impl KeyView {
         Self { revision, tables, wanted }
     }
 
+    /// Takes over from an earlier view the tables that are still wanted and have gone since: the
+    /// requests of a route that is about to go must find keys, and not wait for them.
+    #[must_use]
+    pub fn with_retired(mut self, before: &Self) -> Self {
+        for name in self.wanted.values().flatten() {
+            if let Some((name, table)) = before.tables.get_key_value(name.as_str())
+                && !self.tables.contains_key(name)
+            {
+                self.tables.insert(Arc::clone(name), Arc::clone(table));
+            }
+        }
+        self
+    }
+
     /// The revision of the last change that is in it.
     #[must_use]
     pub fn revision(&self) -> u64 {

@@ -204,7 +204,7 @@ impl ControlLoop {
 
         let wanted: BTreeMap<String, BTreeSet<String>> =
             proxies.iter().map(|(role, proxy)| (role.clone(), proxy.tables.clone())).collect();
-        let view = self.index_mut().view(wanted);
+        let view = self.index_mut().view(wanted).with_retired(&self.outlets.keys.borrow());
         self.outlets.keys.send_replace(view);
 
         for (role, proxy) in &proxies {
