@@ -42,7 +42,8 @@ pub struct Input {
 }
 
 /// The version of each virtual service that was served last: while a newer version is rejected, this
-/// one goes on serving. Forgotten with the virtual service itself; not kept over a restart.
+/// one goes on serving. Forgotten with the virtual service itself; not kept over a restart, after which
+/// a rejected version has nothing to fall back to: its domains are closed then.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LastGood {
     pub(crate) virtual_services: BTreeMap<ObjectRef, Arc<VirtualService>>,

@@ -42,7 +42,8 @@ pub struct Listener {
 /// A virtual service on a listener.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VirtualHost {
-    /// `<namespace>.<name>`.
+    /// [`names::virtual_host`] of a version that is served, [`names::closed_virtual_host`] of what is
+    /// left of a rejected one.
     pub name: String,
     /// The VirtualService that it comes from.
     pub virtual_service: ObjectRef,
@@ -80,7 +81,8 @@ pub enum Auth {
     },
     /// Nobody: the filter is run and knows no policy of this auth id.
     Denied {
-        /// The auth id of an AuthConfig that does not exist or is rejected.
+        /// The auth id of an AuthConfig that does not exist or is rejected, or one that no AuthConfig
+        /// can have.
         auth_id: String,
         /// Why, for people.
         reason: String,

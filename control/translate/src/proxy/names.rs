@@ -47,6 +47,27 @@ pub fn virtual_host(virtual_service: &ObjectRef) -> String {
     format!("{}.{}", virtual_service.namespace, virtual_service.name)
 }
 
+/// The virtual host of the domains that are left of a rejected virtual service:
+/// `!<namespace>.<name>`. It stands beside the one of the last good version.
+#[must_use]
+pub fn closed_virtual_host(virtual_service: &ObjectRef) -> String {
+    format!("!{}", virtual_host(virtual_service))
+}
+
+/// The auth id on the route of [`closed_virtual_host`]: `!<namespace>/<name>` of the virtual service.
+/// No AuthConfig has it, since no namespace holds a `!`: nobody is let through.
+#[must_use]
+pub fn closed_auth_id(virtual_service: &ObjectRef) -> String {
+    format!("!{virtual_service}")
+}
+
+/// The cluster on that route, `closed:<name>_<namespace>` of the virtual service, which never exists
+/// either.
+#[must_use]
+pub fn closed_cluster(virtual_service: &ObjectRef) -> String {
+    format!("closed:{}", cluster(virtual_service))
+}
+
 /// The auth id of an AuthConfig, which is also the name of its key table: `<namespace>/<name>`.
 #[must_use]
 pub fn auth_id(auth_config: &ObjectRef) -> String {

@@ -14,7 +14,7 @@ use self::auth_configs::AuthConfigs;
 use self::gateways::Binding;
 use self::upstreams::Upstreams;
 use crate::input::{Input, LastGood, Output, Settings};
-use crate::proxy::{Listener, Proxy, names};
+use crate::proxy::{Listener, Proxy, VirtualHost, names};
 
 /// The kinds as reports name them.
 pub(crate) mod kind {
@@ -47,11 +47,12 @@ pub fn translate(input: &Input, settings: &Settings, last_good: &LastGood) -> Ou
 
     let policies = known.auth_configs.policies();
     let mut proxies = BTreeMap::new();
-    for (binding, virtual_services) in bindings.iter().zip(&served.by_binding) {
+    for (binding, hosts) in bindings.iter().zip(&served.by_binding) {
         let role = names::role(&settings.system_namespace, &binding.proxy);
         let proxy = proxies.entry(role).or_insert_with_key(|role| empty_proxy(role, &known));
-        let virtual_hosts = virtual_services.iter().map(|served| virtual_hosts::build(served, &known));
-        proxy.listeners.push(listener(binding, virtual_hosts.collect()));
+        let good = hosts.good.iter().map(|served| virtual_hosts::build(served, &known));
+        let closed = hosts.closed.iter().map(virtual_hosts::build_closed);
+        proxy.listeners.push(listener(binding, good.chain(closed).collect()));
     }
     for proxy in proxies.values_mut() {
         proxy.listeners.sort_by(|a, b| a.name.cmp(&b.name));
@@ -73,7 +74,8 @@ fn empty_proxy(role: &str, known: &Known<'_>) -> Proxy {
     }
 }
 
-fn listener(binding: &Binding, virtual_hosts: Vec<crate::proxy::VirtualHost>) -> Listener {
+fn listener(binding: &Binding, mut virtual_hosts: Vec<VirtualHost>) -> Listener {
+    virtual_hosts.sort_by(|a, b| a.name.cmp(&b.name));
     Listener {
         name: names::listener(binding.address),
         address: binding.address,

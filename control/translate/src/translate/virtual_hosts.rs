@@ -5,6 +5,7 @@ use keyward_resource::{ObjectKey, Reports};
 
 use super::Known;
 use super::kind::VIRTUAL_SERVICE;
+use super::served::Closed;
 use crate::proxy::{Auth, Route, VirtualHost, names};
 
 /// Builds the virtual host of a version that is served.
@@ -30,6 +31,25 @@ pub(super) fn build(virtual_service: &VirtualService, known: &Known<'_>) -> Virt
         }
     }
     VirtualHost { name, virtual_service: reference, domains: virtual_service.domains.clone(), routes }
+}
+
+/// Builds the virtual host of what is left of a rejected version.
+pub(super) fn build_closed(closed: &Closed) -> VirtualHost {
+    let reference = &closed.virtual_service;
+    let auth_id = names::closed_auth_id(reference);
+    let route = Route {
+        name: names::route(Some(&auth_id), &names::virtual_host(reference), 0, None, 0),
+        prefix: "/".to_owned(),
+        cluster: names::closed_cluster(reference),
+        auto_host_rewrite: false,
+        auth: Auth::Denied { auth_id, reason: format!("VirtualService {reference} is rejected") },
+    };
+    VirtualHost {
+        name: names::closed_virtual_host(reference),
+        virtual_service: reference.clone(),
+        domains: closed.domains.clone(),
+        routes: vec![route],
+    }
 }
 
 /// Says what deserves a look about the current version, served or not.

@@ -10,7 +10,7 @@ mod identity;
 mod listeners;
 mod routes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyward_resource::{ObjectKey, ObjectRef};
 use prost::bytes::Bytes;
@@ -83,8 +83,10 @@ pub fn xds(proxy: &Proxy, filter: &FilterCode, settings: &Settings) -> XdsResour
             listener.gateway.iter().map(|gateway| kind_key(kind::GATEWAY, gateway)).collect();
         let message = listeners::listener(listener, settings);
         resources.add(encode::encode(&listener.name, &message), &origin);
-        let hosts = listener.virtual_hosts.iter();
-        origin.extend(hosts.map(|host| kind_key(kind::VIRTUAL_SERVICE, &host.virtual_service)));
+        // Two virtual hosts may come from one virtual service.
+        let hosts: BTreeSet<&ObjectRef> =
+            listener.virtual_hosts.iter().map(|host| &host.virtual_service).collect();
+        origin.extend(hosts.into_iter().map(|host| kind_key(kind::VIRTUAL_SERVICE, host)));
         let message = routes::route_configuration(listener, settings);
         resources.add(encode::encode(&message.name, &message), &origin);
     }

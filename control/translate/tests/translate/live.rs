@@ -131,7 +131,9 @@ fn proxy_on(address: SocketAddr) -> Decoded {
     virtual_service("all", &["*"], routes).put(&mut input);
     virtual_service("empty", &["empty.example.com"], Vec::new()).put(&mut input);
     let secured = vec![route("/", "echo", by_name("keys"))];
-    virtual_service("host", &["secured.example.com"], secured).put(&mut input);
+    virtual_service("host", &["secured.example.com"], secured.clone()).put(&mut input);
+    // Younger than all by its name: rejected, as it wants a domain that another has.
+    virtual_service("late", &["secured.example.com", "left.example.com"], secured).put(&mut input);
     let made = resources(&input).into_values().next().expect("the proxy");
     decode(&made)
 }
@@ -239,6 +241,18 @@ fn a_missing_upstream_is_told_after_authentication_only() {
     assert_eq!(envoy.get("/nowhere/open", &[]).status, 503);
     assert_eq!(envoy.get("/nowhere/secured", &[]).status, 403);
     assert_eq!(envoy.ask("empty.example.com", "/", &[]).status, 404);
+}
+
+/// Without a virtual host of their own they would fall to the open `*`.
+#[test]
+fn the_domains_that_are_left_of_a_rejected_virtual_service_are_closed() {
+    let envoy = start_proxy(Filter::Delivered);
+    assert_eq!(envoy.ask("any.example.com", "/", &[]).status, 200);
+    for host in ["left.example.com", "LEFT.example.com:80", "left.example.com."] {
+        for path in ["/", "/open", "/rewritten"] {
+            assert_eq!(envoy.ask(host, path, &["x-user-id: root"]).status, 403, "{host}{path}");
+        }
+    }
 }
 
 #[test]

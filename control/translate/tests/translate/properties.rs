@@ -6,7 +6,7 @@ use std::sync::Arc;
 use keyward_filter_core::config::auth_id_of_route;
 use keyward_resource::kinds::{AuthConfig, ExtAuth, Gateway, Route, Upstream, VirtualService};
 use keyward_resource::{Meta, ObjectKey, ObjectRef, State};
-use keyward_translate::proxy::{Auth, Proxy, Route as ProxyRoute};
+use keyward_translate::proxy::{Auth, Listener, Proxy, Route as ProxyRoute, VirtualHost, names};
 use keyward_translate::xds::{FILTER_NAME, GUARD_NAME};
 use keyward_translate::{Input, LastGood, Output, translate, xds};
 use proptest::prelude::*;
@@ -103,12 +103,17 @@ fn key(kind: &'static str, reference: &ObjectRef) -> ObjectKey {
     ObjectKey::new(kind, &reference.namespace, &reference.name)
 }
 
-/// All routes by where they are: proxy, listener, virtual service, position.
+/// Whether this is what is left of a rejected virtual service.
+fn is_closed(host: &VirtualHost) -> bool {
+    host.name == names::closed_virtual_host(&host.virtual_service)
+}
+
+/// All routes of versions that are served, by where they are: proxy, listener, virtual service, position.
 fn served(output: &Output) -> BTreeMap<(String, String, ObjectRef, usize), ProxyRoute> {
     let mut all = BTreeMap::new();
     for (role, proxy) in &output.proxies {
         for listener in &proxy.listeners {
-            for host in &listener.virtual_hosts {
+            for host in listener.virtual_hosts.iter().filter(|host| !is_closed(host)) {
                 for (index, route) in host.routes.iter().enumerate() {
                     let place = (role.clone(), listener.name.clone(), host.virtual_service.clone(), index);
                     all.insert(place, route.clone());
@@ -233,7 +238,8 @@ proptest! {
             prop_assert_eq!(report.state == State::Accepted, report.reasons.is_empty());
         }
         let hosts: BTreeSet<_> = output.proxies.values().flat_map(|proxy| &proxy.listeners)
-            .flat_map(|listener| &listener.virtual_hosts).map(|host| host.virtual_service.clone()).collect();
+            .flat_map(|listener| &listener.virtual_hosts).filter(|host| !is_closed(host))
+            .map(|host| host.virtual_service.clone()).collect();
         for reference in input.virtual_services.keys() {
             let report = output.reports.get(&key("VirtualService", reference)).expect("a report");
             let unserved = report.reasons.iter().any(|reason| reason == "no Gateway serves it");
@@ -312,6 +318,69 @@ proptest! {
             last_good = with.last_good;
         }
     }
+
+    /// Envoy prefers a domain to every wildcard, so each that is named has to stand somewhere: left
+    /// out, a secured host would fall to a wildcard of somebody else, which may be open.
+    #[test]
+    fn no_domain_that_is_named_falls_to_a_wildcard(states in prop::collection::vec(inputs(), 1..5)) {
+        let mut last_good = LastGood::default();
+        for (index, input) in states.iter().enumerate() {
+            let output = translate(input, &settings(), &last_good);
+            for listener in output.proxies.values().flat_map(|proxy| &proxy.listeners) {
+                let owners: BTreeMap<&String, &ObjectRef> = listener.virtual_hosts.iter()
+                    .flat_map(|host| host.domains.iter().map(|domain| (domain, &host.virtual_service))).collect();
+                for service in served_on(listener, input) {
+                    for domain in &service.domains {
+                        let Some(owner) = owners.get(domain) else {
+                            return Err(TestCaseError::fail(format!("{domain} is left out: {listener:?}")));
+                        };
+                        // Named by its current version, or by one before that goes on.
+                        let named = |state: &Input| state.virtual_services.get(*owner)
+                            .is_some_and(|service| service.domains.contains(domain));
+                        prop_assert!(states[..=index].iter().any(named), "{} has {}", owner, domain);
+                    }
+                }
+            }
+            last_good = output.last_good;
+        }
+    }
+
+    #[test]
+    fn a_rejected_virtual_service_lets_nothing_through(states in prop::collection::vec(inputs(), 1..5)) {
+        let mut last_good = LastGood::default();
+        for input in &states {
+            let output = translate(input, &settings(), &last_good);
+            for host in output.proxies.values().flat_map(|proxy| &proxy.listeners)
+                .flat_map(|listener| &listener.virtual_hosts).filter(|host| is_closed(host))
+            {
+                prop_assert_eq!(host.routes.len(), 1);
+                let route = &host.routes[0];
+                let Auth::Denied { auth_id, .. } = &route.auth else {
+                    return Err(TestCaseError::fail(format!("{route:?}")));
+                };
+                prop_assert_eq!((route.prefix.as_str(), auth_id_of_route(route.name.as_bytes())), ("/", Some(auth_id.as_str())));
+                prop_assert!(!output.policies.contains_key(auth_id) && auth_id.starts_with('!'));
+                let report = output.reports.get(&key("VirtualService", &host.virtual_service)).expect("a report");
+                prop_assert_eq!(report.state, State::Rejected);
+                let told = report.reasons.iter().find(|reason| reason.starts_with("its remaining domains"));
+                for domain in &host.domains {
+                    prop_assert!(told.is_some_and(|told| told.contains(&format!("{domain:?}"))), "{:?}", report);
+                }
+            }
+            last_good = output.last_good;
+        }
+    }
+}
+
+/// The virtual services that the Gateway of a listener asks for.
+fn served_on<'a>(listener: &Listener, input: &'a Input) -> impl Iterator<Item = &'a Arc<VirtualService>> {
+    let only = listener.gateway.as_ref().map(|gateway| input.gateways[gateway].virtual_services.clone());
+    let only = only.filter(|only| !only.is_empty());
+    input
+        .virtual_services
+        .iter()
+        .filter(move |(reference, _)| only.as_ref().is_none_or(|only| only.contains(reference)))
+        .map(|(_, service)| service)
 }
 
 fn assert_domains_are_unique(proxy: &Proxy) {
