@@ -26,7 +26,10 @@ fn read(record: &Record) -> Result<(&'static str, Resource, Value), (Option<&'st
         .map_err(|_| (Some(kind.name), "the stored object is not JSON".to_owned()))?;
     object["metadata"]["resourceVersion"] = record.revision.0.to_string().into();
     match decode(kind, &object) {
-        Ok(resource) => Ok((kind.name, resource, object)),
+        Ok(mut resource) => {
+            resource.meta_mut().created = record.created.0;
+            Ok((kind.name, resource, object))
+        }
         Err(errors) => {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             Err((Some(kind.name), errors.join("; ")))

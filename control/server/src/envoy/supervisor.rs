@@ -4,6 +4,8 @@
 //! The next control server on the same data folder adopts it when it was started in the same way,
 //! and replaces it otherwise.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -70,7 +72,11 @@ impl Supervisor {
     /// When the folder or the file cannot be written.
     pub(crate) fn new(options: SupervisorOptions) -> anyhow::Result<Self> {
         let folder = &options.folder;
-        std::fs::create_dir_all(folder).with_context(|| format!("{} could not be made", folder.display()))?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .with_context(|| format!("{} could not be made", folder.display()))?;
         let config = serde_json::to_string_pretty(&bootstrap(&options.bootstrap))?;
         let config_path = folder.join("bootstrap.json").display().to_string();
         std::fs::write(&config_path, &config)
