@@ -87,6 +87,7 @@ lint-native:
 [group('check')]
 fuzz SECONDS='60':
     KEYWARD_FUZZ_SECONDS={{ SECONDS }} cargo test -p keyward-filter-core --test fuzz -- --nocapture
+    KEYWARD_FUZZ_SECONDS={{ SECONDS }} cargo test -p keyward-integration --test wasm fuzz -- --nocapture
 
 # Write the golden files anew and delete those without a case; review the diff
 [group('check')]

@@ -21,7 +21,7 @@ fn another(name: &str) -> Value {
 /// The secured host, by this AuthConfig.
 fn moved(name: &str) -> Value {
     let options = json!({ "extauth": { "configRef": { "namespace": "team", "name": name } } });
-    virtual_service("secured", &[HOST], options, &[("/", json!({}))])
+    virtual_service("site", &[HOST], options, &[("/", json!({}))])
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_host_is_opened_and_closed_and_the_key_holder_never_notices() {
     let stack = start();
     let traffic = Traffic::start(&stack, 4, &[Sample::new(HOST, Some("steady-key"), 200)]);
     for _ in 0..5 {
-        let open = virtual_service("secured", &[HOST], json!({}), &[("/", json!({}))]);
+        let open = virtual_service("site", &[HOST], json!({}), &[("/", json!({}))]);
         stack.rest().apply(&open).unwrap();
         eventually(&stack, HOST, None, Ok(""));
         stack.rest().apply(&moved("keys")).unwrap();
