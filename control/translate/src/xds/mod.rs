@@ -1,5 +1,6 @@
 //! A proxy as xDS resources, in the bytes that go over the wire.
 
+mod blame;
 mod clusters;
 mod common;
 mod encode;
@@ -62,7 +63,7 @@ pub struct XdsResources {
     /// Envoy waits for its endpoints again, so they have to be sent again, changed or not.
     pub endpoints_of_cluster: BTreeMap<String, String>,
     /// The objects that each resource, by type URL and name, was made from: whom to blame when Envoy
-    /// refuses it.
+    /// refuses it, see [`XdsResources::blame`].
     pub origin: BTreeMap<(&'static str, String), Vec<ObjectKey>>,
 }
 

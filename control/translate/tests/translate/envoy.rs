@@ -83,12 +83,23 @@ fn envoy_takes_an_empty_proxy() {
 /// Runs Envoy's own validation over a static bootstrap that holds everything. Discovery is replaced
 /// by what would be discovered, since validation contacts no server.
 fn validate(decoded: &Decoded, settings: &Settings) {
+    let (ok, said) = verdict(decoded, settings);
+    assert!(ok, "envoy refuses the configuration:\n{said}");
+}
+
+/// What Envoy says to a configuration that it must not take.
+pub(crate) fn refusal(decoded: &Decoded, settings: &Settings) -> String {
+    let (ok, said) = verdict(decoded, settings);
+    assert!(!ok, "envoy takes the configuration:\n{said}");
+    said
+}
+
+fn verdict(decoded: &Decoded, settings: &Settings) -> (bool, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("bootstrap.pb");
     std::fs::write(&path, bootstrap(decoded, settings, Filter::Delivered).encode_to_vec())
         .expect("a bootstrap");
-    let (ok, said) = run_validation(&path);
-    assert!(ok, "envoy refuses the configuration:\n{said}");
+    run_validation(&path)
 }
 
 /// The Envoy that `./x` fetches.

@@ -1,6 +1,7 @@
 //! Translation as seen from outside: goldens, properties, and what a real Envoy says to it.
 
 mod age;
+mod blame;
 mod decoded;
 mod envoy;
 mod golden;
