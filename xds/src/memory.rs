@@ -97,6 +97,13 @@ impl Memory {
         }
     }
 
+    /// Takes back the refusal of this very version: the client says that it has accepted it.
+    pub(crate) fn absolve(&mut self, resource: &Resource) {
+        if self.is_rejected(resource) {
+            self.accept(resource);
+        }
+    }
+
     /// The refusals that stand against the present snapshot.
     pub(crate) fn standing(
         &self,

@@ -171,8 +171,8 @@ impl TypeState {
                 self.rewarm.remove(name.as_str());
             } else if was_named {
                 // The wildcard may still cover the name, and only the server knows. The protocol
-                // wants the resource or its removal as an answer.
-                self.held.remove(name.as_str());
+                // wants the resource or its removal as an answer. Until then the client keeps what
+                // it has, which matters when the answer cannot be given: its version may be refused.
                 self.unanswered.insert(name.as_str().into());
             }
         }

@@ -269,6 +269,17 @@ fn the_successor_of_a_refused_version_waits_like_any_change() {
 }
 
 #[test]
+fn what_a_wildcard_client_runs_on_is_removed_even_if_its_successor_was_refused() {
+    let mut delta = Delta::new(&["LDS a=1"]);
+    let first = delta.subscribe("LDS", &["*", "a"]);
+    delta.settle(first);
+    let bad = delta.publish(&["LDS a=bad"]);
+    delta.nack(&bad[0], "no good");
+    assert_eq!(told(&delta.unsubscribe("LDS", &["a"])), [""; 0]);
+    assert_eq!(told(&delta.publish(&[])), ["LDS: -a"]);
+}
+
+#[test]
 fn a_refused_removal_is_not_repeated() {
     let mut delta = Delta::new(&["LDS a=1"]);
     let first = delta.subscribe("LDS", &[]);

@@ -304,6 +304,10 @@ impl TypeState {
             self.holds_unknown = true;
             return;
         };
+        // Blame by exclusion may have hit some of it; the client's own word counts for more.
+        for resource in set.values() {
+            memory.absolve(resource);
+        }
         memory.set_accepted(&self.type_url, FullSet { version: claim, resources: set.clone() });
         self.held = set.into_iter().filter(|(name, _)| self.subscription.includes(name)).collect();
         if self.legacy {

@@ -175,6 +175,24 @@ fn a_reconnect_with_the_present_version_gets_nothing() {
 }
 
 #[test]
+fn what_a_client_says_it_has_accepted_is_not_refused() {
+    let mut sotw = Sotw::new(&["LDS a=1"]);
+    let first = sotw.subscribe("LDS", &["*", "x"]);
+    sotw.settle(first);
+    // The client drops everything and wants it back, along with something bad.
+    sotw.subscribe("LDS", &["x"]);
+    sotw.snapshot = Some(snapshot(&["LDS a=1 x=bad"]));
+    let answer = sotw.subscribe("LDS", &["*", "x"]);
+    assert_eq!(told(&answer), ["LDS: a=1 x=bad"]);
+    assert_eq!(told(&sotw.nack(&answer[0], "no good")), ["LDS:"]);
+    assert_eq!(nacks(&sotw.events), ["LDS: a,x"], "nobody is named, and both may be new");
+    // The stream breaks before that arrives.
+    sotw.reconnect();
+    let answer = sotw.subscribe("LDS", &["*", "x"]);
+    assert_eq!(sotw.settle(answer), ["LDS: a=1"]);
+}
+
+#[test]
 fn a_reconnect_with_names_is_answered() {
     let mut sotw = Sotw::new(&["LDS a=1", "EDS a=1"]);
     for short in ["LDS", "EDS"] {

@@ -40,6 +40,8 @@ struct Client {
     interest: [Interest; TYPES.len()],
     held: [Held; TYPES.len()],
     accepted: [String; TYPES.len()],
+    /// What the accepted version stands for.
+    accepted_set: [Held; TYPES.len()],
     nonce: [String; TYPES.len()],
     explains: bool,
 }
@@ -62,6 +64,8 @@ struct Model {
     last_nonce: [String; TYPES.len()],
     /// What the server last understood as the subscription.
     names: [Option<Vec<String>>; TYPES.len()],
+    /// A name was given on this stream, so that an empty list means nothing.
+    named: [bool; TYPES.len()],
     /// The subscription grew, so that a full set may be repeated.
     grew: [bool; TYPES.len()],
     rewarm: BTreeSet<String>,
@@ -124,6 +128,7 @@ impl Model {
             was: Held::new(),
             last_nonce: Default::default(),
             names: Default::default(),
+            named: Default::default(),
             grew: Default::default(),
             rewarm: BTreeSet::new(),
         };
@@ -191,6 +196,7 @@ impl Model {
         self.before = Default::default();
         self.last_nonce = Default::default();
         self.names = Default::default();
+        self.named = Default::default();
         self.rewarm.clear();
         for kind in 0..TYPES.len() {
             self.client.interest[kind].asked = false;
@@ -234,6 +240,16 @@ impl Model {
     fn server_reads(&mut self) {
         let Some(request) = self.to_server.pop_front() else { return };
         let kind = index(&request.type_url);
+        self.named[kind] |= !request.resource_names.is_empty();
+        let asked = match &request.resource_names[..] {
+            [] if is_full(kind) && !self.named[kind] => vec!["*".to_owned()],
+            names => names.to_vec(),
+        };
+        if self.names[kind].is_none() && is_full(kind) && !request.version_info.is_empty() {
+            // What the client says it has accepted is not refused.
+            let accepted = &self.client.accepted_set[kind];
+            self.refused.retain(|(k, name, version)| *k != kind || accepted.get(name) != Some(version));
+        }
         if request.response_nonce == self.last_nonce[kind] {
             if let Some((before, rewarm)) = self.before[kind].take() {
                 self.was = before;
@@ -244,30 +260,28 @@ impl Model {
                     self.given[kind] = self.was.clone();
                 }
             }
-            let old = self.names[kind].replace(request.resource_names.clone());
-            if old.is_none() && request.resource_names.is_empty() {
-                // What the old wildcard holds from before is known by its version.
-                self.given[kind] = self.client.held[kind].clone();
-                self.grew[kind] |= request.version_info.is_empty();
-            }
-            let old = old.unwrap_or_default();
-            let grew = request.resource_names.iter().any(|name| !old.contains(name));
-            self.grew[kind] |= grew;
-            for name in &request.resource_names {
-                if !old.contains(name) {
-                    self.given[kind].remove(name);
+            let old = match self.names[kind].replace(asked.clone()) {
+                Some(old) => old,
+                None if self.named[kind] || request.version_info.is_empty() => Vec::new(),
+                None => {
+                    // What the old wildcard holds from before is known by its version.
+                    self.given[kind] = self.client.held[kind].clone();
+                    asked.clone()
                 }
+            };
+            for name in asked.iter().filter(|name| !old.contains(name)) {
+                self.grew[kind] = true;
+                self.given[kind].remove(name);
             }
-            let legacy = request.resource_names.is_empty() && old.is_empty() && is_full(kind);
-            let wildcard = legacy || request.resource_names.iter().any(|name| name == "*");
-            self.given[kind].retain(|name, _| wildcard || request.resource_names.contains(name));
-        } else if let Some(names) = self.names[kind].as_mut().filter(|names| !names.is_empty()) {
-            names.retain(|name| request.resource_names.contains(name));
-            let wildcard = names.iter().any(|name| name == "*");
-            let names = &*names;
-            self.given[kind].retain(|name, _| wildcard || names.contains(name));
+            let includes = |name: &String| asked.contains(name) || asked.iter().any(|name| name == "*");
+            self.given[kind].retain(|name, _| includes(name));
+        } else if let Some(names) = self.names[kind].as_mut() {
+            // What a stale request leaves out has been dropped; what it adds does not count yet.
+            names.retain(|name| asked.contains(name));
+            let includes = |name: &String| names.contains(name) || names.iter().any(|name| name == "*");
+            self.given[kind].retain(|name, _| includes(name));
             if let Some((before, _)) = &mut self.before[kind] {
-                before.retain(|name, _| wildcard || names.contains(name));
+                before.retain(|name, _| includes(name));
             }
         }
         let outputs = self.session.on_request(request, Some(&self.snapshot), &mut self.memory);
@@ -416,9 +430,10 @@ impl Client {
         if is_full(kind) {
             self.held[kind].clear();
         }
-        self.held[kind].extend(entries.into_iter().map(|(name, version, _)| (name, version)));
+        self.held[kind].extend(entries.iter().map(|(name, version, _)| (name.clone(), version.clone())));
         self.drop_unwanted(kind);
         self.accepted[kind] = response.version_info.clone();
+        self.accepted_set[kind] = entries.into_iter().map(|(name, version, _)| (name, version)).collect();
         None
     }
 
