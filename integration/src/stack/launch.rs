@@ -40,12 +40,17 @@ pub struct Options {
 pub struct Stack {
     options: Options,
     folder: TempDir,
+    data: TempDir,
     server: Option<Process>,
     upstream: Upstream,
     rest: SocketAddr,
     xds: SocketAddr,
     gateway: SocketAddr,
     admin: SocketAddr,
+}
+
+fn temporary(place: &Path) -> anyhow::Result<TempDir> {
+    Ok(tempfile::Builder::new().prefix("keyward-test-").tempdir_in(place)?)
 }
 
 fn loopback() -> anyhow::Result<SocketAddr> {
@@ -69,10 +74,14 @@ impl Stack {
     ///
     /// When something does not start in time; the message has the logs.
     pub fn start(options: Options) -> anyhow::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("keyward-test-").tempdir()?;
+        let folder = temporary(&std::env::temp_dir())?;
+        // Every write is on the disk before it is acknowledged. On a disk that is busy with a build
+        // that takes seconds, and none of the tests is about power cuts.
+        let memory = Path::new("/dev/shm");
+        let data = if memory.is_dir() { temporary(memory) } else { temporary(&std::env::temp_dir()) }?;
         let upstream = Upstream::start()?;
         let (rest, xds, gateway, admin) = (loopback()?, loopback()?, loopback()?, loopback()?);
-        let mut stack = Self { options, folder, server: None, upstream, rest, xds, gateway, admin };
+        let mut stack = Self { options, folder, data, server: None, upstream, rest, xds, gateway, admin };
         stack.start_server()?;
         stack.rest().apply(&stack.echo())?;
         if !stack.options.no_envoy {
@@ -208,7 +217,7 @@ impl Stack {
         self.xds
     }
 
-    /// The folder of this stack, with all logs.
+    /// The folder of this stack, with the log of the control server.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
@@ -217,7 +226,7 @@ impl Stack {
     /// The data folder of the control server.
     #[must_use]
     pub fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        self.data.path().to_path_buf()
     }
 
     /// A connection to the gateway.
@@ -298,7 +307,7 @@ impl Drop for Stack {
         self.server = None;
         if let Ok(pid) = self.envoy_pid() {
             let ours = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let folder = self.folder.path().display().to_string();
+            let folder = self.data.path().display().to_string();
             if String::from_utf8_lossy(&ours).contains(&folder) {
                 let _ = kill_and_wait(pid);
                 assert!(!is_running(pid) || std::thread::panicking(), "an Envoy is left: {pid}");

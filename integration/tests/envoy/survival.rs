@@ -201,13 +201,13 @@ fn keys_flow_while_requests_of_earlier_configurations_are_still_under_way() {
 fn a_test_leaves_nothing_behind_even_if_its_server_was_killed() {
     let mut stack = start();
     let pids = [stack.envoy_pid().unwrap(), stack.server_mut().unwrap().pid().unwrap()];
-    let folder = stack.folder().to_path_buf();
+    let folders = [stack.folder().to_path_buf(), stack.data()];
     stack.kill_server().unwrap();
-    assert!(folder.exists());
+    assert!(folders.iter().all(|folder| folder.exists()));
     drop(stack);
     for pid in pids {
         let left = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         assert!(!left.contains("keyward-test-"), "process {pid} is left: {left}");
     }
-    assert!(!folder.exists());
+    assert!(!folders.iter().any(|folder| folder.exists()));
 }
