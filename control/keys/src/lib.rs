@@ -16,6 +16,8 @@
 //! What it is not: it does not decide which routes are secured, and it never sees a key. What it
 //! knows of a key is the first half of its SHA-256.
 
+#[cfg(test)]
+mod fixtures;
 mod index;
 mod secrets;
 mod selection;

@@ -9,8 +9,8 @@ use keyward_resource::{ObjectKey, ObjectRef, Report, Reports};
 use super::{Config, KeyIndex};
 use crate::secrets::Secret;
 
-const SECRET: &str = "Secret";
-const AUTH_CONFIG: &str = "AuthConfig";
+pub(super) const SECRET: &str = "Secret";
+pub(super) const AUTH_CONFIG: &str = "AuthConfig";
 
 /// The most sentences of one sort about one object, and the most names in one sentence; the rest is
 /// counted. A status is for people.

@@ -1,1 +1,363 @@
-//! To be filled below.
+use keyward_resource::kinds::auth_config::ApiKeyAuth;
+use keyward_resource::kinds::secret::KeyProblem;
+use keyward_resource::{ObjectKey, Report, State};
+
+use super::report::{AUTH_CONFIG, SECRET};
+use super::*;
+use crate::fixtures::{
+    Entries, broken, config, delete, delete_config, digest, entries, id, put, put_config, secret,
+};
+
+mod model;
+
+/// An index after some batches, of revision 1, 2 and so on.
+fn index<const N: usize>(batches: [Vec<Change>; N]) -> KeyIndex {
+    let mut index = KeyIndex::new();
+    for (revision, batch) in (1..).zip(batches) {
+        index.apply(revision, batch);
+    }
+    index
+}
+
+/// The keys of a table and whose they are.
+fn table(index: &KeyIndex, name: &str) -> Option<Vec<(u8, String)>> {
+    let view = index.view(Wanted::new());
+    let entries: Entries = entries(view.table(name)?);
+    Some(entries.into_iter().map(|(digest, identity)| (digest[0], identity)).collect())
+}
+
+fn keys(of: &[(u8, &str)]) -> Option<Vec<(u8, String)>> {
+    Some(of.iter().map(|(key, identity)| (*key, String::from(*identity))).collect())
+}
+
+fn version(index: &KeyIndex, name: &str) -> keyward_filter_core::wire::Version {
+    index.view(Wanted::new()).table(name).expect("the table exists").version()
+}
+
+/// The report on an object, which must be the same alone and among all.
+fn report(index: &KeyIndex, kind: &'static str, name: &str) -> Report {
+    let id = id(name);
+    let object = ObjectKey::new(kind, &id.namespace, &id.name);
+    let report = index.report(&object).expect("the object is known");
+    assert_eq!(index.reports().get(&object), Some(&report));
+    report
+}
+
+fn warnings(index: &KeyIndex, kind: &'static str, name: &str) -> Vec<String> {
+    let report = report(index, kind, name);
+    let state = if report.reasons.is_empty() { State::Accepted } else { State::Warning };
+    assert_eq!(report.state, state);
+    report.reasons
+}
+
+#[test]
+fn a_selector_selects_all_secrets_with_its_labels_in_every_namespace() {
+    let index = index([vec![
+        put("a/ann", "team=x", 1),
+        put("b/bob", "team=x,tier=gold", 2),
+        put("a/cat", "team=y", 3),
+        put("a/dan", "tier=gold", 4),
+        put("a/eve", "", 5),
+        put_config("a/one", "team=x", &[]),
+        put_config("a/two", "team=x,tier=gold", &[]),
+    ]]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann"), (2, "bob")]));
+    assert_eq!(table(&index, "a/two"), keys(&[(2, "bob")]));
+    for name in ["a/one", "a/two"] {
+        assert_eq!(warnings(&index, AUTH_CONFIG, name), [""; 0]);
+    }
+}
+
+#[test]
+fn selector_and_names_together_select_what_either_does() {
+    let index = index([vec![
+        put("a/ann", "team=x", 1),
+        put("a/bob", "", 2),
+        put("b/bob", "", 3),
+        put_config("a/one", "team=x", &["a/ann", "a/bob"]),
+        put_config("a/two", "", &["b/bob"]),
+    ]]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann"), (2, "bob")]));
+    assert_eq!(table(&index, "a/two"), keys(&[(3, "bob")]));
+}
+
+#[test]
+fn a_change_of_labels_moves_a_key() {
+    let mut index = index([vec![
+        put("a/ann", "team=x", 1),
+        put_config("a/one", "team=x", &[]),
+        put_config("a/two", "team=y", &[]),
+    ]]);
+    index.apply(2, [put("a/ann", "team=y", 1)]);
+    assert_eq!(table(&index, "a/one"), keys(&[]));
+    assert_eq!(table(&index, "a/two"), keys(&[(1, "ann")]));
+    index.apply(3, [put("a/ann", "", 1)]);
+    assert_eq!(table(&index, "a/two"), keys(&[]));
+}
+
+#[test]
+fn a_new_key_takes_the_place_of_the_old_one() {
+    let mut index = index([vec![put("a/ann", "team=x", 1), put_config("a/one", "team=x", &[])]]);
+    index.apply(2, [put("a/ann", "team=x", 2)]);
+    assert_eq!(table(&index, "a/one"), keys(&[(2, "ann")]));
+    index.apply(3, [delete("a/ann")]);
+    assert_eq!(table(&index, "a/one"), keys(&[]));
+}
+
+#[test]
+fn an_auth_config_with_another_selection_has_another_table() {
+    let mut index = index([vec![
+        put("a/ann", "team=x", 1),
+        put("a/bob", "team=y", 2),
+        put_config("a/one", "team=x", &[]),
+    ]]);
+    index.apply(2, [put_config("a/one", "team=y", &[])]);
+    assert_eq!(table(&index, "a/one"), keys(&[(2, "bob")]));
+    index.apply(3, [delete_config("a/one")]);
+    assert_eq!(table(&index, "a/one"), None);
+    let object = ObjectKey::new(AUTH_CONFIG, "a", "one");
+    assert_eq!(index.report(&object), None);
+}
+
+#[test]
+fn a_view_stays_as_it_is() {
+    let mut index = index([vec![put("a/ann", "team=x", 1), put_config("a/one", "team=x", &[])]]);
+    let before = index.view(Wanted::new());
+    index.apply(2, [put("a/ann", "team=x", 2), delete_config("a/one")]);
+    assert_eq!(before.revision(), 1);
+    assert_eq!(before.tables().map(|(name, _)| name).collect::<Vec<_>>(), ["a/one"]);
+    assert_eq!(before.table("a/one").and_then(|table| table.get(&digest(1))), Some("ann"));
+    assert_eq!(index.view(Wanted::new()).tables().count(), 0);
+}
+
+#[test]
+fn a_selection_of_nothing_is_rejected_and_has_no_table() {
+    let mut index = index([vec![put("a/ann", "team=x", 1), put_config("a/one", "", &[])]]);
+    let rejected = Report { state: State::Rejected, reasons: vec![ApiKeyAuth::SELECTS_NOTHING.to_owned()] };
+    assert_eq!(report(&index, AUTH_CONFIG, "a/one"), rejected);
+    assert_eq!(table(&index, "a/one"), None);
+    index.apply(2, [put_config("a/one", "team=x", &[])]);
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [""; 0]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann")]));
+    index.apply(3, [put_config("a/one", "", &[])]);
+    assert_eq!(report(&index, AUTH_CONFIG, "a/one"), rejected);
+    assert_eq!(table(&index, "a/one"), None);
+}
+
+#[test]
+fn a_selection_that_matches_nobody_denies_all_and_says_so() {
+    let mut index = index([vec![put("a/ann", "team=y", 1), put_config("a/one", "team=x", &[])]]);
+    let nobody = ["no Secret is selected: all requests are denied"];
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), nobody);
+    assert_eq!(table(&index, "a/one"), keys(&[]));
+    index.apply(2, [put("a/ann", "team=x", 1)]);
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [""; 0]);
+    index.apply(3, [delete("a/ann")]);
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), nobody);
+}
+
+#[test]
+fn a_secret_without_a_usable_key_is_skipped_and_reported_and_its_neighbours_are_not() {
+    let problems = [KeyProblem::Missing, KeyProblem::Empty, KeyProblem::TooLong];
+    for problem in problems {
+        let mut index = index([vec![
+            Change::PutSecret(broken("a/ann", "team=x", problem)),
+            put_config("a/one", "team=x", &[]),
+        ]]);
+        let skipped = [format!("holds no usable key and is skipped: {problem}")];
+        assert_eq!(warnings(&index, SECRET, "a/ann"), skipped);
+        let useless = ["no selected Secret holds a usable key: all requests are denied"];
+        assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), useless);
+        index.apply(2, [put("a/bob", "team=x", 2)]);
+        assert_eq!(table(&index, "a/one"), keys(&[(2, "bob")]));
+        assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [""; 0]);
+        assert_eq!(warnings(&index, SECRET, "a/bob"), [""; 0]);
+        index.apply(3, [put("a/ann", "team=x", 1)]);
+        assert_eq!(table(&index, "a/one"), keys(&[(1, "ann"), (2, "bob")]));
+        assert_eq!(warnings(&index, SECRET, "a/ann"), [""; 0]);
+        index.apply(4, [Change::PutSecret(broken("a/ann", "team=x", problem))]);
+        assert_eq!(table(&index, "a/one"), keys(&[(2, "bob")]));
+    }
+}
+
+#[test]
+fn a_newline_that_was_dropped_is_mentioned() {
+    let newline = ApiKeySecret { trailing_newline: true, ..secret("a/ann", "team=x", 1) };
+    let index = index([vec![Change::PutSecret(newline), put_config("a/one", "team=x", &[])]]);
+    let sentence = "the newline at the end of data.api-key is not part of the key";
+    assert_eq!(warnings(&index, SECRET, "a/ann"), [sentence]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann")]));
+}
+
+#[test]
+fn of_secrets_with_the_same_key_the_first_by_namespace_and_name_is_the_identity() {
+    let mut index = index([
+        vec![put_config("c/one", "team=x", &[]), put("b/ann", "team=x", 0xab)],
+        vec![put("a/dan", "team=x", 0xab)],
+        vec![put("a/cat", "team=x", 0xab)],
+        vec![put("a/bob", "", 0xab)],
+    ]);
+    assert_eq!(table(&index, "c/one"), keys(&[(0xab, "cat")]));
+    let same = "the Secrets a/cat, a/dan, b/ann hold the same key: a/cat is the identity";
+    assert_eq!(warnings(&index, AUTH_CONFIG, "c/one"), [same]);
+    for name in ["a/cat", "a/dan", "b/ann"] {
+        assert_eq!(warnings(&index, SECRET, name), [format!("selected by AuthConfig c/one: {same}")]);
+    }
+    assert_eq!(warnings(&index, SECRET, "a/bob"), [""; 0]);
+
+    index.apply(5, [delete("a/cat")]);
+    assert_eq!(table(&index, "c/one"), keys(&[(0xab, "dan")]));
+    index.apply(6, [put("a/dan", "team=x", 7)]);
+    assert_eq!(table(&index, "c/one"), keys(&[(7, "dan"), (0xab, "ann")]));
+    assert_eq!(warnings(&index, AUTH_CONFIG, "c/one"), [""; 0]);
+    assert_eq!(warnings(&index, SECRET, "b/ann"), [""; 0]);
+    index.apply(7, [put("a/bob", "team=x", 0xab)]);
+    assert_eq!(table(&index, "c/one"), keys(&[(7, "dan"), (0xab, "bob")]));
+}
+
+#[test]
+fn the_same_key_under_different_auth_configs_is_nobodys_mistake() {
+    let index = index([vec![
+        put("a/ann", "team=x", 1),
+        put("a/bob", "team=y", 1),
+        put_config("a/one", "team=x", &[]),
+        put_config("a/two", "team=y", &[]),
+    ]]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann")]));
+    assert_eq!(table(&index, "a/two"), keys(&[(1, "bob")]));
+    for (kind, name) in [(SECRET, "a/ann"), (SECRET, "a/bob"), (AUTH_CONFIG, "a/one"), (AUTH_CONFIG, "a/two")]
+    {
+        assert_eq!(warnings(&index, kind, name), [""; 0]);
+    }
+}
+
+#[test]
+fn a_secret_that_is_named_and_missing_is_reported_until_it_comes() {
+    let sentence = |name: &str| {
+        format!("apiKeySecretRefs names Secret {name}, which does not exist or holds no API key")
+    };
+    let mut index = index([vec![put("a/ann", "", 1), put_config("a/one", "", &["a/ann", "b/bob", "a/cat"])]]);
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [sentence("a/cat"), sentence("b/bob")]);
+    index.apply(2, [put("b/bob", "", 2)]);
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [sentence("a/cat")]);
+    index.apply(3, [Change::PutSecret(broken("a/cat", "", KeyProblem::Empty))]);
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [""; 0]);
+    index.apply(4, [delete("a/ann")]);
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [sentence("a/ann")]);
+    assert_eq!(table(&index, "a/one"), keys(&[(2, "bob")]));
+}
+
+#[test]
+fn what_is_reported_too_often_is_counted() {
+    let missing: Vec<String> = (0..13).map(|number| format!("m/{number:02}")).collect();
+    let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+    let twelve = (0..12_u8).map(|key| put(&format!("a/{key:02}"), "team=x", key));
+    let again = (0..12_u8).map(|key| put(&format!("b/{key:02}"), "team=x", key));
+    let same = (0..14_u8).map(|number| put(&format!("c/{number:02}"), "team=y", 99));
+    let mut index = KeyIndex::new();
+    index.apply(1, twelve.chain(again).chain(same));
+    index.apply(2, [put_config("a/one", "team=x", &missing), put_config("a/two", "team=y", &[])]);
+    let said = warnings(&index, AUTH_CONFIG, "a/one");
+    assert_eq!(said.len(), 22);
+    assert_eq!(said[10], "apiKeySecretRefs names 3 more Secrets that do not exist");
+    assert_eq!(said[21], "2 more keys are held by several of the selected Secrets");
+    let said = warnings(&index, AUTH_CONFIG, "a/two");
+    assert_eq!(said.len(), 1);
+    assert!(said[0].ends_with("c/08, c/09 and 4 more hold the same key: c/00 is the identity"), "{said:?}");
+}
+
+#[test]
+fn no_report_tells_a_key_or_its_digest() {
+    let newline = ApiKeySecret { trailing_newline: true, ..secret("a/cat", "team=x", 0xab) };
+    let index = index([vec![
+        put("a/ann", "team=x", 0xab),
+        put("a/bob", "team=x", 0xab),
+        Change::PutSecret(newline),
+        Change::PutSecret(broken("a/dan", "team=x", KeyProblem::TooLong)),
+        put_config("a/one", "team=x", &["a/eve"]),
+    ]]);
+    let said: Vec<String> = index.reports().iter().flat_map(|(_, report)| report.reasons.clone()).collect();
+    assert_eq!(said.len(), 3 + 1 + 1 + 2);
+    for sentence in said {
+        let sentence = sentence.to_lowercase();
+        assert!(!sentence.contains("abab") && !sentence.contains("171"), "{sentence}");
+    }
+}
+
+#[test]
+fn only_a_change_of_content_makes_a_version() {
+    let mut index = index([vec![put("a/ann", "team=x", 1), put_config("a/one", "team=x", &[])]]);
+    let first = version(&index, "a/one");
+    assert_eq!(first.revision, 1);
+    let elsewhere = [
+        vec![put("a/ann", "team=x", 1)],
+        vec![put("a/ann", "team=x,tier=gold", 1)],
+        vec![put("a/bob", "team=y", 2), put_config("b/one", "team=y", &[])],
+        vec![Change::PutSecret(broken("a/cat", "team=x", KeyProblem::Empty))],
+        vec![put("b/ann", "team=x", 1)],
+        vec![put("a/ann", "team=x", 9), put("a/ann", "team=x", 1)],
+        vec![put("a/dan", "team=x", 9), delete("a/dan")],
+        vec![Change::PutAuthConfig(with_header("a/one", "team=x"))],
+        vec![put_config("a/one", "team=x", &["a/ann"])],
+        vec![put_config("a/one", "team=x", &["b/none"])],
+        vec![delete("a/none"), delete_config("a/none")],
+    ];
+    let mut revision = 1;
+    for batch in elsewhere {
+        revision += 1;
+        index.apply(revision, batch);
+        assert_eq!(version(&index, "a/one"), first);
+        assert_eq!(index.view(Wanted::new()).revision(), revision);
+    }
+    index.apply(revision + 1, [put("a/eve", "team=x", 3)]);
+    assert_eq!(version(&index, "a/one").revision, revision + 1);
+    assert_ne!(version(&index, "a/one").checksum, first.checksum);
+}
+
+fn with_header(name: &str, labels: &str) -> AuthConfig {
+    let mut config = config(name, labels, &[]);
+    config.api_key_auth.header_name = "x-key".to_owned();
+    config.api_key_auth.forward_key = true;
+    config
+}
+
+#[test]
+fn nothing_is_said_about_what_the_index_does_not_know() {
+    let index = index([vec![put("a/one", "", 1), put_config("a/two", "", &["a/one"])]]);
+    for (kind, name) in [(SECRET, "two"), (AUTH_CONFIG, "one"), ("VirtualService", "one")] {
+        assert_eq!(index.report(&ObjectKey::new(kind, "a", name)), None);
+    }
+    assert_eq!(index.reports().iter().count(), 2);
+}
+
+/// The index panicked: the Secret was taken from a count in which it never was.
+#[test]
+fn regression_an_auth_config_replaced_and_a_secret_that_it_selects_deleted_in_one_batch() {
+    let replaced = || put_config("a/one", "team=y", &["a/bob", "a/cat"]);
+    let deleted = || [delete("a/ann"), delete("a/bob")];
+    let orders = [
+        [vec![replaced()], deleted().into()].concat(),
+        [deleted().into(), vec![replaced()]].concat(),
+        [vec![delete_config("a/one"), replaced()], deleted().into()].concat(),
+        vec![delete("a/ann"), replaced(), put("a/cat", "", 5), delete("a/cat"), delete("a/bob")],
+    ];
+    for batch in orders {
+        let mut index = index([vec![
+            put("a/ann", "team=y", 1),
+            put("a/bob", "", 2),
+            put("a/dan", "team=y", 4),
+            put_config("a/one", "team=x", &[]),
+        ]]);
+        index.apply(2, batch);
+        assert_eq!(table(&index, "a/one"), keys(&[(4, "dan")]));
+        let said = warnings(&index, AUTH_CONFIG, "a/one");
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].contains("a/bob") && said[1].contains("a/cat"), "{said:?}");
+        // The count and what is missing must go on from there.
+        index.apply(3, [put("a/bob", "", 2), put("a/cat", "", 3), delete("a/dan")]);
+        assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [""; 0]);
+        index.apply(4, [delete("a/bob"), put("a/cat", "team=x", 3), put_config("a/one", "team=y", &[])]);
+        let nobody = ["no Secret is selected: all requests are denied"];
+        assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), nobody);
+    }
+}

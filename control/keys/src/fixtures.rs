@@ -1,0 +1,249 @@
+//! What the tests of this crate share: small objects, and what the index should make of them,
+//! worked out the slow way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyward_filter_core::wire::{DIGEST_LEN, Digest, Version, entry_hash};
+use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig};
+use keyward_resource::kinds::secret::{ApiKeySecret, KeyProblem};
+use keyward_resource::{Meta, ObjectRef};
+use proptest::collection::{btree_set, vec};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+use crate::index::Change;
+use crate::table::Table;
+use crate::view::Wanted;
+
+/// The entries of a table.
+pub(crate) type Entries = BTreeMap<Digest, String>;
+
+/// All objects, and nothing that is derived of them.
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    secrets: BTreeMap<ObjectRef, ApiKeySecret>,
+    configs: BTreeMap<ObjectRef, AuthConfig>,
+}
+
+/// What there is to say about an `AuthConfig`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    pub(crate) selected: usize,
+    pub(crate) missing: BTreeSet<ObjectRef>,
+    /// Each key that several of the selected Secrets hold, and who they are.
+    pub(crate) shared: BTreeMap<Digest, Vec<ObjectRef>>,
+}
+
+/// Names of Secrets that random changes are about.
+const SECRETS: [&str; 8] = ["a/ann", "a/bob", "a/cat", "a/dan", "b/ann", "b/bob", "b/cat", "b/eve"];
+/// Names of `AuthConfig`s that random changes are about.
+pub(crate) const CONFIGS: [&str; 4] = ["a/one", "a/two", "b/one", "b/two"];
+/// Labels that random Secrets bear and random `AuthConfig`s select.
+const LABELS: [&str; 4] = ["", "team=x", "team=y", "team=x,tier=gold"];
+
+/// A reference from `<namespace>/<name>`.
+pub(crate) fn id(name: &str) -> ObjectRef {
+    let (namespace, name) = name.split_once('/').expect("a namespace and a name");
+    ObjectRef::new(namespace, name)
+}
+
+/// The digest of a key; the key itself is a number.
+pub(crate) fn digest(key: u8) -> Digest {
+    [key; DIGEST_LEN]
+}
+
+/// A Secret with labels such as `team=x,tier=gold`.
+pub(crate) fn secret(name: &str, labels: &str, key: u8) -> ApiKeySecret {
+    ApiKeySecret { meta: meta(name, labels), key: Ok([key; 32]), trailing_newline: false }
+}
+
+/// The same with a key that is of no use.
+pub(crate) fn broken(name: &str, labels: &str, problem: KeyProblem) -> ApiKeySecret {
+    ApiKeySecret { key: Err(problem), ..secret(name, labels, 0) }
+}
+
+/// An `AuthConfig` that selects by labels such as `team=x` and by names.
+pub(crate) fn config(name: &str, labels: &str, refs: &[&str]) -> AuthConfig {
+    let api_key_auth = ApiKeyAuth {
+        header_name: "api-key".to_owned(),
+        label_selector: pairs(labels),
+        secret_refs: refs.iter().map(|name| id(name)).collect(),
+        forward_key: false,
+    };
+    AuthConfig { meta: meta(name, ""), api_key_auth }
+}
+
+/// Puts a [`secret`].
+pub(crate) fn put(name: &str, labels: &str, key: u8) -> Change {
+    Change::PutSecret(secret(name, labels, key))
+}
+
+/// Deletes a Secret.
+pub(crate) fn delete(name: &str) -> Change {
+    Change::DeleteSecret(id(name))
+}
+
+/// Puts a [`config`].
+pub(crate) fn put_config(name: &str, labels: &str, refs: &[&str]) -> Change {
+    Change::PutAuthConfig(config(name, labels, refs))
+}
+
+/// Deletes an `AuthConfig`.
+pub(crate) fn delete_config(name: &str) -> Change {
+    Change::DeleteAuthConfig(id(name))
+}
+
+/// Who wants which tables.
+pub(crate) fn wanted(roles: &[(&str, &[&str])]) -> Wanted {
+    let owned = |(role, tables): &(&str, &[&str])| {
+        (String::from(*role), tables.iter().map(|table| String::from(*table)).collect())
+    };
+    roles.iter().map(owned).collect()
+}
+
+/// The entries of a table, and that its version fits them.
+pub(crate) fn entries(table: &Table) -> Entries {
+    assert_eq!(table.version().checksum, checksum(table.iter()));
+    assert!(table.iter().map(|(digest, _)| digest).is_sorted_by(|one, next| one < next));
+    table.iter().map(|(digest, identity)| (*digest, identity.to_owned())).collect()
+}
+
+/// The checksum of entries, by its definition.
+pub(crate) fn checksum<'a>(entries: impl Iterator<Item = (&'a Digest, &'a str)>) -> u64 {
+    entries.fold(0, |sum, (digest, identity)| sum.wrapping_add(entry_hash(digest, identity)))
+}
+
+/// A version that no table here ever has.
+pub(crate) fn foreign() -> Version {
+    Version { revision: 7, checksum: 7 }
+}
+
+/// One random change: few names, few labels and few keys, so that they meet.
+pub(crate) fn change() -> impl Strategy<Value = Change> {
+    let name = select(&SECRETS[..]);
+    let labels = select(&LABELS[..]);
+    let problem = select(vec![KeyProblem::Missing, KeyProblem::Empty, KeyProblem::TooLong]);
+    let refs = subsequence(&SECRETS[..], 0..=3);
+    prop_oneof![
+        8 => (name.clone(), labels.clone(), 1..=4_u8).prop_map(|(name, labels, key)| put(name, labels, key)),
+        4 => (name.clone(), labels.clone(), 5..=255_u8).prop_map(|(name, labels, key)| put(name, labels, key)),
+        1 => (name.clone(), labels.clone(), problem)
+            .prop_map(|(name, labels, problem)| Change::PutSecret(broken(name, labels, problem))),
+        4 => name.prop_map(delete),
+        3 => (select(&CONFIGS[..]), labels, refs)
+            .prop_map(|(name, labels, refs)| put_config(name, labels, &refs)),
+        1 => select(&CONFIGS[..]).prop_map(delete_config),
+    ]
+}
+
+/// Random changes that come in one batch.
+pub(crate) fn batch() -> impl Strategy<Value = Vec<Change>> {
+    vec(change(), 1..10)
+}
+
+/// Random tables that a role wants, one of which never exists.
+pub(crate) fn tables() -> impl Strategy<Value = BTreeSet<String>> {
+    let names = [&CONFIGS[..], &["b/none"]].concat();
+    btree_set(select(names).prop_map(str::to_owned), 0..=4)
+}
+
+fn meta(name: &str, labels: &str) -> Meta {
+    let id = id(name);
+    Meta {
+        namespace: id.namespace,
+        name: id.name,
+        labels: pairs(labels),
+        resource_version: 0,
+        created: 0,
+        generation: 0,
+        creation_timestamp: String::new(),
+    }
+}
+
+fn pairs(labels: &str) -> BTreeMap<String, String> {
+    let pair = |label: &str| label.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+    labels.split(',').filter_map(pair).collect()
+}
+
+// === impl Objects ===
+
+impl Objects {
+    pub(crate) fn apply(&mut self, change: Change) {
+        match change {
+            Change::PutSecret(secret) => {
+                self.secrets.insert(secret.meta.object_ref(), secret);
+            }
+            Change::DeleteSecret(id) => {
+                self.secrets.remove(&id);
+            }
+            Change::PutAuthConfig(config) => {
+                self.configs.insert(config.meta.object_ref(), config);
+            }
+            Change::DeleteAuthConfig(id) => {
+                self.configs.remove(&id);
+            }
+        }
+    }
+
+    /// All of them as one batch, as a server that starts reads them.
+    pub(crate) fn all(&self) -> Vec<Change> {
+        let secrets = self.secrets.values().cloned().map(Change::PutSecret);
+        secrets.chain(self.configs.values().cloned().map(Change::PutAuthConfig)).collect()
+    }
+
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &ApiKeySecret> {
+        self.secrets.values()
+    }
+
+    pub(crate) fn configs(&self) -> impl Iterator<Item = (&ObjectRef, &AuthConfig)> {
+        self.configs.iter()
+    }
+
+    /// All tables that there should be.
+    pub(crate) fn tables(&self) -> BTreeMap<String, Entries> {
+        let tables = self.configs.iter().filter(|(_, config)| !config.api_key_auth.selects_nothing());
+        tables.map(|(id, config)| (id.to_string(), self.entries(config))).collect()
+    }
+
+    /// What there is to say about an `AuthConfig`.
+    pub(crate) fn facts(&self, config: &AuthConfig) -> Facts {
+        let mut facts = Facts::default();
+        for secret in self.selected(config) {
+            facts.selected += 1;
+            if let Ok(key) = secret.key {
+                facts.shared.entry(cut(key)).or_default().push(secret.meta.object_ref());
+            }
+        }
+        facts.shared.retain(|_, holders| holders.len() > 1);
+        let refs = config.api_key_auth.secret_refs.iter();
+        facts.missing = refs.filter(|id| !self.secrets.contains_key(id)).cloned().collect();
+        facts
+    }
+
+    fn entries(&self, config: &AuthConfig) -> Entries {
+        let mut entries = Entries::new();
+        for secret in self.selected(config) {
+            if let Ok(key) = secret.key {
+                entries.entry(cut(key)).or_insert_with(|| secret.meta.name.clone());
+            }
+        }
+        entries
+    }
+
+    /// By namespace and name.
+    fn selected(&self, config: &AuthConfig) -> impl Iterator<Item = &ApiKeySecret> {
+        let auth = &config.api_key_auth;
+        self.secrets
+            .iter()
+            .filter(|(id, secret)| {
+                let labels = &auth.label_selector;
+                let by_labels = labels.iter().all(|label| secret.meta.labels.iter().any(|it| it == label));
+                !labels.is_empty() && by_labels || auth.secret_refs.contains(id)
+            })
+            .map(|(_, secret)| secret)
+    }
+}
+
+fn cut(sha256: [u8; 32]) -> Digest {
+    *sha256.first_chunk().expect("a digest is shorter than a SHA-256")
+}

@@ -1,0 +1,98 @@
+//! Random batches against an index that is worked out anew, the slow way, after each.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixtures::{Objects, batch};
+
+/// What the reports must say, found out without the index.
+fn check_reports(index: &KeyIndex, objects: &Objects) {
+    let mut known = 0;
+    for (id, config) in objects.configs() {
+        known += 1;
+        let report = report(index, AUTH_CONFIG, &id.to_string());
+        if config.api_key_auth.selects_nothing() {
+            assert_eq!(report.state, State::Rejected);
+            continue;
+        }
+        let facts = objects.facts(config);
+        let count = |part: &str| report.reasons.iter().filter(|reason| reason.contains(part)).count();
+        assert_eq!(count("no Secret is selected"), usize::from(facts.selected == 0));
+        assert_eq!(count("apiKeySecretRefs names Secret"), facts.missing.len());
+        for missing in &facts.missing {
+            assert_eq!(count(&format!("names Secret {missing},")), 1);
+        }
+        assert_eq!(count("hold the same key"), facts.shared.len());
+        for holders in facts.shared.values() {
+            let names: Vec<String> = holders.iter().map(ToString::to_string).collect();
+            let sentence = format!("the Secrets {} hold the same key: {} is", names.join(", "), names[0]);
+            assert_eq!(count(&sentence), 1);
+            for name in names {
+                let said = super::report(index, SECRET, &name).reasons;
+                let sentence = format!("selected by AuthConfig {id}: {sentence}");
+                assert_eq!(said.iter().filter(|reason| reason.starts_with(&sentence)).count(), 1);
+            }
+        }
+        let warned = !report.reasons.is_empty();
+        assert_eq!(report.state, if warned { State::Warning } else { State::Accepted });
+    }
+    for secret in objects.secrets() {
+        known += 1;
+        let said = report(index, SECRET, &secret.meta.object_ref().to_string()).reasons;
+        let facts = objects.configs().map(|(_, config)| objects.facts(config));
+        let holders = facts.flat_map(|facts| facts.shared.into_values());
+        let shared = holders.filter(|holders| holders.contains(&secret.meta.object_ref())).count();
+        assert_eq!(said.len(), shared + usize::from(secret.key.is_err()));
+    }
+    assert_eq!(index.reports().iter().count(), known);
+}
+
+/// What a server that starts with these objects makes of them is what this index has come to.
+fn check_afresh(index: &KeyIndex, objects: &Objects) {
+    let mut fresh = KeyIndex::new();
+    fresh.apply(1, objects.all());
+    assert_eq!(fresh.reports(), index.reports());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_comes_in_one_batch_the_index_is_what_the_objects_make_it(batches in vec(batch(), 1..12)) {
+        let mut index = KeyIndex::with_log_limit(8);
+        let mut objects = Objects::default();
+        for (revision, batch) in (1..).zip(batches) {
+            let before = index.view(Wanted::new());
+            let contents_before: BTreeMap<String, Entries> =
+                before.tables().map(|(name, table)| (name.to_owned(), entries(table))).collect();
+            let deleted = |name: &str| {
+                batch.iter().any(|change| matches!(change, Change::DeleteAuthConfig(id) if id.to_string() == name))
+            };
+            let recreated: BTreeSet<String> =
+                contents_before.keys().filter(|name| deleted(name)).cloned().collect();
+
+            batch.iter().cloned().for_each(|change| objects.apply(change));
+            index.apply(revision, batch);
+
+            let after = index.view(Wanted::new());
+            let contents: BTreeMap<String, Entries> =
+                after.tables().map(|(name, table)| (name.to_owned(), entries(table))).collect();
+            prop_assert_eq!(&contents, &objects.tables());
+            for (name, table) in after.tables() {
+                let same = contents_before.get(name) == contents.get(name) && !recreated.contains(name);
+                let was = before.table(name).map(Table::version);
+                if same {
+                    prop_assert_eq!(was, Some(table.version()));
+                } else if !recreated.contains(name) || was.is_none() {
+                    prop_assert_eq!(table.version().revision, revision);
+                }
+            }
+            for (name, table) in before.tables() {
+                prop_assert_eq!(&entries(table), &contents_before[name]);
+            }
+            check_reports(&index, &objects);
+            check_afresh(&index, &objects);
+        }
+    }
+}
