@@ -91,8 +91,8 @@ pub enum ProtocolError {
 /// One worker's stream.
 ///
 /// For each table one change at a time is on its way: the next one leaves when the worker has
-/// answered. So a refusal is never ambiguous, changes pile up only as a merged delta, and a slow
-/// worker holds nothing but its place in the table. Deltas pass a snapshot of another table by.
+/// answered, and so does a drop. So an answer is never ambiguous, changes pile up only as a merged
+/// delta, and a slow worker holds nothing but its place in the table. Deltas pass a snapshot of another table by.
 #[derive(Debug, Default)]
 pub struct Session {
     limits: Limits,
@@ -197,7 +197,7 @@ impl Session {
         })
     }
 
-    /// Passes over an answer to something that was dropped meanwhile.
+    /// Passes over an answer to nothing that is on its way.
     fn ack(&mut self, ack: Ack) -> Result<Option<SessionEvent>, ProtocolError> {
         let held = ack.held.ok_or(ProtocolError::NoVersion)?;
         let version = held.version.ok_or(ProtocolError::NoVersion)?;
@@ -225,7 +225,12 @@ impl Session {
         // A table that is gone but still wanted stays: a proxy has a policy that reads it, and
         // without the table its requests would wait instead of being answered.
         let wanted = view.wanted(role)?;
-        let table = self.slots.keys().find(|table| !wanted.contains(table.as_ref())).cloned()?;
+        // A change that is on its way is answered first: else, were the table wanted again, that
+        // answer would be taken for one to what was sent after the drop.
+        let mut droppable = self.slots.iter().filter(|(_, slot)| slot.awaited.is_none());
+        let table = droppable
+            .find(|(table, _)| !wanted.contains(table.as_ref()))
+            .map(|(table, _)| Arc::clone(table))?;
         self.slots.remove(&table);
         self.loading.take_if(|loading| loading.table == table);
         Some(Drop { table: table.to_string() })

@@ -1,0 +1,421 @@
+//! Several workers, each the real other end of its stream, while everything changes: whatever
+//! happens on the way, they come to hold exactly what they should, and the server knows when.
+
+use std::collections::BTreeSet;
+
+use keyward_filter_core::replica::{Effect, Replica};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::*;
+use crate::fixtures::{CONFIGS, Entries, Objects, batch, tables};
+use crate::workers::{Connection, Workers};
+
+const ROLES: [&str; 3] = ["front", "front", "back"];
+
+/// What may happen. A worker is meant by its place.
+#[derive(Debug, Clone)]
+enum Action {
+    /// Objects change.
+    Change(Vec<Change>),
+    /// A role wants other tables, or is not known any more.
+    Want(&'static str, Option<BTreeSet<String>>),
+    /// The server may send so many messages.
+    Send(usize, u8),
+    /// So many messages arrive at the worker.
+    Deliver(usize, u8),
+    /// So many messages arrive at the server.
+    Answer(usize, u8),
+    /// The stream breaks and the worker comes back with what it holds.
+    Reconnect(usize),
+    /// Another VM takes the place of the worker.
+    Replace(usize),
+    /// Somebody waits from now on until everybody holds what is there now.
+    Await,
+    /// Another server takes the place of this one: the log is gone, and perhaps the store was set
+    /// back, so that revisions start again.
+    Restart { set_back: bool },
+    /// A message is damaged on its way to the worker.
+    Damage(usize),
+    /// The worker says that it refuses a table, for no reason that one could know.
+    Refuse(usize, &'static str),
+}
+
+/// The rules of one run.
+#[derive(Debug, Clone, Copy)]
+struct Rules {
+    log_limit: usize,
+    limits: Limits,
+    /// Tables that are gone stay in the view while they are wanted.
+    retire: bool,
+    /// Nothing is damaged and nothing is refused for no reason.
+    faithful: bool,
+}
+
+#[derive(Debug)]
+struct World {
+    rules: Rules,
+    objects: Objects,
+    revision: u64,
+    index: KeyIndex,
+    wanted: Wanted,
+    view: KeyView,
+    target: Option<KeyView>,
+    /// Every state of every table that was ever published.
+    history: BTreeMap<String, Vec<(Version, Entries)>>,
+    workers: Workers,
+    peers: Vec<Peer>,
+}
+
+#[derive(Debug)]
+struct Peer {
+    connection: Connection,
+    line: Line,
+    /// Tables of which a change waits for its answer.
+    under_way: BTreeSet<String>,
+    /// It has answered what nobody asked. Its stream comes right all the same; but from its word
+    /// on it cannot be told what it holds.
+    lies: bool,
+}
+
+fn rules(faithful: bool) -> impl Strategy<Value = Rules> {
+    let sizes = || prop_oneof![Just(1), 1..150_usize, Just(10_000)];
+    (0..12_usize, sizes(), sizes(), any::<bool>()).prop_map(
+        move |(log_limit, chunk_bytes, delta_bytes, retire)| Rules {
+            log_limit,
+            limits: Limits { chunk_bytes, delta_bytes },
+            retire,
+            faithful,
+        },
+    )
+}
+
+/// An action of a world in which nothing is damaged on its way.
+fn action() -> impl Strategy<Value = Action> {
+    let worker = || 0..ROLES.len();
+    prop_oneof![
+        8 => batch().prop_map(Action::Change),
+        3 => (select(&ROLES[1..]), option::weighted(0.9, tables()))
+            .prop_map(|(role, tables)| Action::Want(role, tables)),
+        12 => (worker(), 1..8_u8).prop_map(|(worker, times)| Action::Send(worker, times)),
+        12 => (worker(), 1..8_u8).prop_map(|(worker, times)| Action::Deliver(worker, times)),
+        12 => (worker(), 1..8_u8).prop_map(|(worker, times)| Action::Answer(worker, times)),
+        2 => worker().prop_map(Action::Reconnect),
+        1 => worker().prop_map(Action::Replace),
+        2 => Just(Action::Await),
+        1 => any::<bool>().prop_map(|set_back| Action::Restart { set_back }),
+    ]
+}
+
+fn noisy_action() -> impl Strategy<Value = Action> {
+    let worker = || 0..ROLES.len();
+    prop_oneof![
+        9 => action(),
+        1 => worker().prop_map(Action::Damage),
+        1 => (worker(), select(&CONFIGS[..])).prop_map(|(worker, table)| Action::Refuse(worker, table)),
+    ]
+}
+
+// === impl World ===
+
+impl World {
+    fn new(rules: Rules) -> Self {
+        let mut workers = Workers::default();
+        let peers = ROLES.iter().map(|role| Peer::new(role, rules.limits, &mut workers)).collect();
+        let mut world = Self {
+            rules,
+            objects: Objects::default(),
+            revision: 0,
+            index: KeyIndex::with_log_limit(rules.log_limit),
+            wanted: Wanted::new(),
+            view: KeyView::default(),
+            target: None,
+            history: BTreeMap::new(),
+            workers,
+            peers,
+        };
+        let all: BTreeSet<String> = CONFIGS.iter().map(|name| String::from(*name)).collect();
+        world.wanted.extend(ROLES.iter().map(|role| (String::from(*role), all.clone())));
+        world.publish();
+        world
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Change(changes) => {
+                self.revision += 1;
+                changes.iter().cloned().for_each(|change| self.objects.apply(change));
+                self.index.apply(self.revision, changes);
+                self.publish();
+            }
+            Action::Want(role, tables) => {
+                match tables {
+                    Some(tables) => self.wanted.insert(role.to_owned(), tables),
+                    None => self.wanted.remove(role),
+                };
+                self.publish();
+            }
+            Action::Send(worker, times) => {
+                for _ in 0..times {
+                    self.send(worker);
+                }
+            }
+            Action::Deliver(worker, times) => {
+                for _ in 0..times {
+                    self.deliver(worker);
+                }
+            }
+            Action::Answer(worker, times) => {
+                for _ in 0..times {
+                    self.answer(worker);
+                }
+            }
+            Action::Reconnect(worker) => self.peers[worker].reconnect(&mut self.workers),
+            Action::Replace(worker) => {
+                self.peers[worker].line.replica = Replica::new();
+                self.peers[worker].reconnect(&mut self.workers);
+            }
+            Action::Await => self.target = Some(self.view.clone()),
+            Action::Restart { set_back } => self.restart(set_back),
+            Action::Damage(worker) => {
+                if !self.peers[worker].line.to_worker.is_empty() {
+                    self.peers[worker].line.damage();
+                }
+            }
+            Action::Refuse(worker, table) => {
+                self.peers[worker].lies = true;
+                self.peers[worker].line.to_server.push_back(nack(table, "no reason"));
+            }
+        }
+        self.check_proof();
+    }
+
+    fn publish(&mut self) {
+        let view = self.index.view(self.wanted.clone());
+        self.view = if self.rules.retire { view.with_retired(&self.view) } else { view };
+        for (name, table) in self.view.tables() {
+            let states = self.history.entry(name.to_owned()).or_default();
+            if states.last().is_none_or(|(version, _)| *version != table.version()) {
+                states.push((table.version(), entries(table)));
+            }
+        }
+        for (name, entries) in self.objects.tables() {
+            assert_eq!(self.history[&name].last().map(|(_, last)| last), Some(&entries));
+        }
+    }
+
+    fn restart(&mut self, set_back: bool) {
+        if set_back {
+            self.revision = 1;
+        }
+        self.index = KeyIndex::with_log_limit(self.rules.log_limit);
+        self.index.apply(self.revision, self.objects.all());
+        self.view = KeyView::default();
+        self.target = None;
+        self.publish();
+        self.workers = Workers::default();
+        for peer in &mut self.peers {
+            peer.reconnect(&mut self.workers);
+        }
+    }
+
+    fn send(&mut self, worker: usize) -> Option<String> {
+        use server_message::Kind;
+        let peer = &mut self.peers[worker];
+        let words = peer.line.send(&self.view)?;
+        let message = peer.line.to_worker.back()?;
+        self.workers.on_sent(peer.connection, message);
+        let limits = self.rules.limits;
+        match message.kind.as_ref()? {
+            Kind::Begin(_) => {}
+            Kind::Chunk(chunk) => {
+                assert!(chunk.entries.len() <= limits.chunk_bytes || words.ends_with(" 1"), "{words}");
+            }
+            Kind::End(SnapshotEnd { table, .. }) | Kind::Delta(Delta { table, .. }) => {
+                assert!(
+                    peer.under_way.insert(table.clone()) || !self.rules.faithful,
+                    "two changes under way: {words}"
+                );
+            }
+            Kind::Drop(drop) => {
+                assert!(
+                    !peer.under_way.contains(&drop.table) || !self.rules.faithful,
+                    "dropped with a change under way: {words}"
+                );
+            }
+        }
+        Some(words)
+    }
+
+    fn deliver(&mut self, worker: usize) -> bool {
+        let line = &mut self.peers[worker].line;
+        let Some(effect) = line.deliver() else { return false };
+        match effect {
+            Effect::Changed { ack: Ack { held: Some(held) }, .. } => {
+                let state =
+                    (held.version.expect("a version"), line.content(&held.table).expect("it is held"));
+                assert!(self.history[&held.table].contains(&state), "a state that never was: {held:?}");
+            }
+            Effect::Refused { nack } => assert!(!self.rules.faithful, "{nack:?}"),
+            _ => {}
+        }
+        true
+    }
+
+    fn answer(&mut self, worker: usize) -> bool {
+        let peer = &mut self.peers[worker];
+        if peer.line.to_server.is_empty() {
+            return false;
+        }
+        for event in peer.line.answer() {
+            if let SessionEvent::Acked { table, .. } | SessionEvent::Nacked { table, .. } = &event {
+                peer.under_way.remove(table);
+            }
+            self.workers.on_event(peer.connection, &event);
+        }
+        true
+    }
+
+    /// Goes on until nobody has anything more to say. What the server said meanwhile.
+    fn settle(&mut self) -> Vec<String> {
+        let mut sent = Vec::new();
+        for worker in 0..self.peers.len() {
+            loop {
+                let words = self.send(worker);
+                let more = words.is_some();
+                sent.extend(words);
+                if !(self.deliver(worker) | self.answer(worker) | more) {
+                    break;
+                }
+                assert!(sent.len() < 10_000, "it never ends: {:?}", &sent[sent.len() - 20..]);
+                self.check_proof();
+            }
+        }
+        sent
+    }
+
+    /// When the server says that everybody holds what is wanted, they do.
+    fn check_proof(&self) {
+        if self.workers.is_synced(&self.view, &self.view) {
+            for peer in self.credible() {
+                assert_eq!(peer.lacks(&self.view), [""; 0]);
+            }
+        }
+        let Some(target) = &self.target else { return };
+        if self.workers.is_synced(target, &self.view) {
+            for peer in self.credible() {
+                let role = &peer.line.role;
+                for (name, table) in
+                    target.wanted_tables(role).filter(|(name, _)| self.view.wants(role, name))
+                {
+                    let states = &self.history[name.as_ref()];
+                    let held = peer.line.replica.version(name);
+                    let at = states.iter().rposition(|(version, _)| Some(*version) == held);
+                    let least = states.iter().position(|(version, _)| *version == table.version());
+                    assert!(at >= least && least.is_some(), "{role} {name}: {at:?} < {least:?}");
+                }
+            }
+        }
+    }
+
+    /// The workers that have subscribed and whose answers are answers.
+    fn credible(&self) -> impl Iterator<Item = &Peer> {
+        self.peers.iter().filter(|peer| peer.line.session.role().is_some() && !peer.lies)
+    }
+
+    /// Everybody holds exactly what is wanted, no more and no less, and the server knows.
+    fn check_settled(&self) {
+        assert!(self.workers.is_synced(&self.view, &self.view));
+        for peer in &self.peers {
+            assert_eq!(peer.lacks(&self.view), [""; 0]);
+            let Some(wanted) = self.view.wanted(&peer.line.role) else { continue };
+            for name in self.history.keys().filter(|name| !wanted.contains(*name)) {
+                assert_eq!(peer.line.content(name), None);
+            }
+            for (name, entries) in self.objects.tables() {
+                assert_eq!(peer.line.content(&name), wanted.contains(&name).then_some(entries));
+            }
+        }
+    }
+
+    /// What goes on when all is well and streams break and servers change: nothing to speak of.
+    fn check_calm(&mut self) {
+        self.check_settled();
+        assert_eq!(self.settle(), [""; 0]);
+        for peer in &mut self.peers {
+            peer.reconnect(&mut self.workers);
+        }
+        assert_eq!(self.settle(), [""; 0]);
+        self.check_settled();
+        for set_back in [false, true] {
+            self.restart(set_back);
+            for words in self.settle() {
+                assert!(words.starts_with("delta ") && words.ends_with(" +0 -0"), "{words}");
+            }
+            self.check_settled();
+        }
+    }
+}
+
+// === impl Peer ===
+
+impl Peer {
+    fn new(role: &str, limits: Limits, workers: &mut Workers) -> Self {
+        let mut line = Line::new(role, limits);
+        line.connect();
+        Self { connection: workers.connect(), line, under_way: BTreeSet::new(), lies: false }
+    }
+
+    fn reconnect(&mut self, workers: &mut Workers) {
+        workers.disconnect(self.connection);
+        self.connection = workers.connect();
+        self.under_way.clear();
+        self.lies = false;
+        self.line.connect();
+    }
+
+    /// The tables that the worker wants and does not hold as they are in the view.
+    fn lacks(&self, view: &KeyView) -> Vec<String> {
+        let lacks = |(name, table): &(&Arc<str>, &Arc<Table>)| {
+            self.line.replica.version(name) != Some(table.version())
+                || self.line.content(name) != Some(entries(table))
+        };
+        view.wanted_tables(&self.line.role).filter(lacks).map(|(name, _)| name.to_string()).collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn workers_come_to_hold_what_is_wanted_and_refuse_nothing(
+        rules in rules(true),
+        actions in vec(action(), 1..100),
+    ) {
+        let mut world = World::new(rules);
+        actions.into_iter().for_each(|action| world.act(action));
+        world.settle();
+        world.check_calm();
+    }
+
+    #[test]
+    fn workers_that_refuse_are_helped_or_named(
+        rules in rules(false),
+        actions in vec(noisy_action(), 1..100),
+    ) {
+        let mut world = World::new(rules);
+        actions.into_iter().for_each(|action| world.act(action));
+        world.settle();
+        for lag in world.workers.lag(&world.view, &world.view) {
+            let times = lag.refused.map_or(0, |refusal| refusal.times);
+            prop_assert!(times >= MAX_REFUSALS, "nobody said why {} is behind", lag.table);
+        }
+        for peer in &mut world.peers {
+            peer.reconnect(&mut world.workers);
+        }
+        world.settle();
+        world.check_calm();
+    }
+}
