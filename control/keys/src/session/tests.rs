@@ -207,6 +207,19 @@ fn a_worker_that_missed_more_than_the_log_holds_is_sent_a_snapshot() {
 }
 
 #[test]
+fn a_snapshot_that_has_begun_is_ended_even_if_the_worker_holds_the_content_again() {
+    let mut index = index(0);
+    let mut line = in_sync(&index.view(only(&[ONE])), LARGE);
+    index.apply(2, [put("a/ann", "", 1)]);
+    assert_eq!(line.send(&index.view(only(&[ONE]))).as_deref(), Some("begin a/one 2"));
+    index.apply(3, [put("a/ann", "team=x", 1)]);
+    let view = index.view(only(&[ONE]));
+    let again = ["chunk a/one 2", "end a/one", "begin a/one 3", "chunk a/one 3", "end a/one"];
+    assert_eq!(line.settle(&view), again);
+    assert_eq!((line.refused, line.replica.version(ONE)), (0, Some(version(&view, ONE))));
+}
+
+#[test]
 fn a_new_server_sends_no_content_to_who_holds_it() {
     let mut line = in_sync(&index(8).view(only(&[ONE])), LARGE);
     let mut later = KeyIndex::new();
