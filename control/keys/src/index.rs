@@ -182,16 +182,22 @@ impl KeyIndex {
             self.tables.remove(&config.table);
             return;
         };
-        config.selected = self.secrets.iter().filter(|secret| selection.selects(secret)).count();
+        config.selected = 0;
         config.missing = selection.refs.iter().filter(|id| self.secrets.get(id).is_none()).cloned().collect();
-        // Keys that it accepts and that nobody holds any more are gone with this too.
+        // Keys that it accepts and that it selects no more are gone with this too.
         let held = self.tables.get(&config.table).map(Arc::clone);
-        let lost = held.iter().flat_map(|table| table.iter().map(|(digest, _)| digest));
-        let digests: BTreeSet<&Digest> = self.secrets.digests().chain(lost).collect();
+        let mut digests: Vec<Digest> =
+            held.iter().flat_map(|table| table.iter().map(|(digest, _)| *digest)).collect();
+        for secret in self.secrets.iter().filter(|secret| selection.selects(secret)) {
+            config.selected += 1;
+            digests.extend(secret.key.ok());
+        }
+        digests.sort_unstable();
+        digests.dedup();
         self.tables
             .entry(Arc::clone(&config.table))
             .or_insert_with(|| Arc::new(Table::new(self.revision, self.log_limit)));
-        config.look_again(&self.secrets, &mut self.tables, self.revision, digests);
+        config.look_again(&self.secrets, &mut self.tables, self.revision, &digests);
     }
 }
 

@@ -68,11 +68,6 @@ impl Secrets {
         self.by_id.iter().map(|secret| &secret.0)
     }
 
-    /// All digests, in no order.
-    pub(crate) fn digests(&self) -> impl Iterator<Item = &Digest> {
-        self.by_digest.keys()
-    }
-
     /// The Secrets that hold a key, by namespace and name.
     pub(crate) fn holders(&self, digest: &Digest) -> impl Iterator<Item = &Arc<Secret>> {
         let (one, many) = match self.by_digest.get(digest) {

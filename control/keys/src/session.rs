@@ -92,7 +92,8 @@ pub enum ProtocolError {
 ///
 /// For each table one change at a time is on its way: the next one leaves when the worker has
 /// answered, and so does a drop. So an answer is never ambiguous, changes pile up only as a merged
-/// delta, and a slow worker holds nothing but its place in the table. Deltas pass a snapshot of another table by.
+/// delta, and a slow worker holds nothing but its place in the table. Deltas pass a snapshot of
+/// another table by.
 #[derive(Debug, Default)]
 pub struct Session {
     limits: Limits,
