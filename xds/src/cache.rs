@@ -82,6 +82,10 @@ impl Cache {
         self.state.subscribe()
     }
 
+    pub(crate) fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
     /// Makes every stream look again.
     pub(crate) fn touch(&self) {
         self.state.send_modify(|_| {});

@@ -1,10 +1,11 @@
 //! The incremental protocol: the machine of one delta ADS stream.
 
+mod flight;
 mod state;
 #[cfg(test)]
 mod tests;
 
-use self::state::{Batch, TypeState};
+use self::{flight::Batch, state::TypeState};
 use crate::{
     blame::{blamed, cut},
     error::SessionError,
@@ -29,8 +30,8 @@ pub type Output = crate::event::Output<DeltaDiscoveryResponse>;
 
 /// One delta ADS stream, without its transport.
 ///
-/// Every call returns what is to be sent, in order. At most one response of a type is unanswered at
-/// any time; the next one waits for the ACK or NACK.
+/// Every call returns what is to be sent, in order. The next response of a type waits for the ACK or
+/// NACK of the one before, unless that takes too long.
 #[derive(Debug)]
 pub struct Session {
     options: Arc<Options>,
@@ -125,6 +126,25 @@ impl Session {
         snapshot.map(|snapshot| self.on_snapshot(snapshot, memory)).unwrap_or_default()
     }
 
+    /// Lets one period of time pass. To be called at an even pace while [`Session::awaits_answer`].
+    ///
+    /// A response that is unanswered for two ticks no longer holds up anything. Envoy answers when
+    /// clusters are warm, which may take as long as a name server takes, and which a broken
+    /// cluster may never be until its correction arrives.
+    pub fn on_tick(&mut self, snapshot: Option<&Snapshot>, memory: &mut Memory) -> Vec<Output> {
+        let mut overdue = false;
+        for state in &mut self.types {
+            overdue |= state.tick();
+        }
+        let snapshot = snapshot.filter(|_| overdue);
+        snapshot.map(|snapshot| self.on_snapshot(snapshot, memory)).unwrap_or_default()
+    }
+
+    /// Whether time matters: an answer is awaited that is not yet overdue.
+    pub fn awaits_answer(&self) -> bool {
+        self.types.iter().any(TypeState::awaits_answer)
+    }
+
     /// How each type stands, in the order in which types are sent.
     pub fn status(&self, snapshot: Option<&Snapshot>, memory: &Memory) -> Vec<TypeStatus> {
         self.types.iter().map(|state| state.status(snapshot, memory)).collect()
@@ -148,7 +168,7 @@ impl Session {
         }
     }
 
-    /// Handles the part of a request that answers a response. A nonce that is not the one of the
+    /// Handles the part of a request that answers a response. A nonce that is not the one of a
     /// response in flight is stale and says nothing; the subscriptions beside it still count.
     fn answer(
         &mut self,
@@ -159,13 +179,13 @@ impl Session {
         out: &mut Vec<Output>,
     ) {
         let Some(state) = self.types.get_mut(at) else { return };
-        let Some(flight) = state.land(nonce) else { return };
+        let Some((flight, earlier)) = state.land(nonce) else { return };
         let Some(error) = error else {
             for resource in &flight.resources {
                 memory.accept(resource);
             }
             out.push(Output::Event(Event::Acked(state.delivery(&flight))));
-            state.accept(flight);
+            state.accept(flight, earlier);
             return;
         };
         let message: Arc<str> = cut(&error.message, Nack::MESSAGE_LIMIT).into();

@@ -1,8 +1,12 @@
 //! Make before break: which type may send now, given what the others still have to do.
 //!
 //! A change waits until every type that it may refer to has been delivered and answered; a refusal
-//! is an answer too, so nothing waits for ever. An answer to a subscription waits for less, only
-//! until what it may refer to was sent, because a client may need it to go on.
+//! is an answer too. An answer to a subscription waits for less, only until what it may refer to
+//! was sent, because a client may need it to go on.
+//!
+//! What clusters themselves need must not wait for clusters at all: Envoy withholds the ACK of a
+//! cluster until it is warm, that is, until its endpoints, secrets and filters have arrived. That
+//! makes the ACK worth waiting for, and waiting in a circle easy.
 
 use crate::tier::Tier;
 
@@ -10,7 +14,7 @@ use crate::tier::Tier;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) tier: Tier,
-    /// A response waits for its ACK or NACK.
+    /// A response waits for its ACK or NACK, and not yet for too long.
     pub(crate) flight: bool,
     /// Something is to be added or changed that is not yet in a response.
     pub(crate) updates: bool,
@@ -31,11 +35,13 @@ pub(crate) enum Permit {
 pub(crate) fn permit(tier: Tier, others: &[Load]) -> Permit {
     let mut permit = Permit::Everything;
     for other in others.iter().filter(|other| other.tier < tier) {
-        if other.updates {
-            return Permit::Nothing;
-        }
-        if other.flight {
-            permit = Permit::Answers;
+        match (tier, other.tier) {
+            (Tier::Endpoints, Tier::Clusters) => {}
+            (Tier::Extensions, _) if other.updates || other.flight => permit = Permit::Answers,
+            (Tier::Extensions, _) => {}
+            _ if other.updates => return Permit::Nothing,
+            _ if other.flight => permit = Permit::Answers,
+            _ => {}
         }
     }
     permit
@@ -49,6 +55,32 @@ pub(crate) fn may_remove(tier: Tier, all: &[Load]) -> bool {
     all.iter()
         .filter(|other| other.tier.removal_turn() < tier.removal_turn())
         .all(|other| !other.flight && !other.updates)
+}
+
+/// How many ticks a response may be unanswered before others stop to wait for it.
+///
+/// Two, so that it is at least one whole period, however shortly before a tick it was sent.
+const PATIENCE: u8 = 2;
+
+/// The most responses of one type that may be unanswered at a time.
+pub(crate) const MAX_FLIGHTS: usize = 8;
+
+/// How long a response has been under way, in ticks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Age(u8);
+
+// === impl Age ===
+
+impl Age {
+    /// Grows older; tells whether that was one tick too many.
+    pub(crate) fn tick(&mut self) -> bool {
+        self.0 = self.0.saturating_add(1);
+        self.0 == PATIENCE
+    }
+
+    pub(crate) fn is_overdue(self) -> bool {
+        self.0 >= PATIENCE
+    }
 }
 
 // === impl Load ===

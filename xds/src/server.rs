@@ -12,6 +12,7 @@ use crate::{
     event::Event,
     options::Options,
     registry::Registry,
+    snapshot::Snapshot,
     sotw,
     status::{ClientId, ClientStatus},
 };
@@ -49,6 +50,7 @@ pub struct AdsServiceBuilder {
     sink: Option<Box<dyn EventSink>>,
     clock: Option<Clock>,
     resume_grace: Duration,
+    patience: Duration,
     max_memories: usize,
 }
 
@@ -83,6 +85,7 @@ pub(crate) struct Shared {
     sink: Option<Box<dyn EventSink>>,
     clock: Option<Clock>,
     resume_grace: Duration,
+    patience: Duration,
     registry: Registry,
 }
 
@@ -92,6 +95,9 @@ const MAX_REQUEST: usize = 64 << 20;
 
 /// How long a client that comes with state may take to repeat its subscriptions.
 const RESUME_GRACE: Duration = Duration::from_secs(2);
+
+/// How long a response may be unanswered before others stop to wait for it.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Of how many clients refusals are remembered after they have gone.
 const MAX_MEMORIES: usize = 4096;
@@ -116,6 +122,7 @@ impl AdsService {
             sink: None,
             clock: None,
             resume_grace: RESUME_GRACE,
+            patience: PATIENCE,
             max_memories: MAX_MEMORIES,
         }
     }
@@ -127,7 +134,15 @@ impl AdsService {
 
     /// All connected clients, by age of their streams.
     pub fn clients(&self) -> Vec<ClientStatus> {
-        self.shared.registry.statuses()
+        let published = self.shared.cache.state();
+        let mut clients = self.shared.registry.statuses();
+        for client in &mut clients {
+            // A stream is told of a new snapshot a moment after it was published.
+            let (snapshot, source) = published.lookup(&client.client.node_key);
+            client.behind = client.snapshot.as_deref() != snapshot.as_ref().map(Snapshot::version)
+                || client.source != source;
+        }
+        clients
     }
 
     /// Offers everything again that clients of `node_id` refused, for when the reason lay in their
@@ -193,6 +208,19 @@ impl AdsServiceBuilder {
         self
     }
 
+    /// Sets after what time, at the least, an unanswered response no longer holds up others. Default
+    /// five seconds. It is noticed within twice the time.
+    ///
+    /// # Panics
+    ///
+    /// When it is zero.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        assert!(!patience.is_zero(), "patience must not be zero");
+        self.patience = patience;
+        self
+    }
+
     /// Sets of how many clients refusals are remembered after they have gone. Default 4,096.
     #[must_use]
     pub fn max_memories(mut self, count: usize) -> Self {
@@ -210,6 +238,7 @@ impl AdsServiceBuilder {
                 sink: self.sink,
                 clock: self.clock,
                 resume_grace: self.resume_grace,
+                patience: self.patience,
                 registry: Registry::new(self.max_memories),
             }),
         }

@@ -1,10 +1,16 @@
 //! The state-of-the-world protocol: the machine of one SotW ADS stream.
 
+mod flight;
+mod full;
+mod partial;
 mod state;
 #[cfg(test)]
 mod tests;
 
-use self::state::{Batch, TypeState};
+use self::{
+    flight::{Batch, Flight},
+    state::TypeState,
+};
 use crate::{
     blame::cut,
     error::SessionError,
@@ -87,13 +93,14 @@ impl Session {
         if is_new {
             self.resumed |= resumes;
             state.open(&request.resource_names, &request.version_info);
-        } else if state.is_stale(&request.response_nonce) {
-            // The client has yet to see our last response. Its answer to that one will carry all
-            // its names again, so nothing is lost.
-            state.narrow(&request.resource_names);
-            return Ok(out);
         } else {
-            Self::answer(state, request.error_detail, memory, &mut out);
+            Self::answer(state, &request, memory, &mut out);
+            if state.is_stale(&request.response_nonce) {
+                // The client has yet to see our last response. Its answer to that one will carry all
+                // its names again, so nothing is lost.
+                state.narrow(&request.resource_names);
+                return Ok(out);
+            }
             state.set_names(&request.resource_names);
         }
         memory.set_holds(&state.type_url, state.has_accepted());
@@ -125,6 +132,25 @@ impl Session {
         snapshot.map(|snapshot| self.on_snapshot(snapshot, memory)).unwrap_or_default()
     }
 
+    /// Lets one period of time pass. To be called at an even pace while [`Session::awaits_answer`].
+    ///
+    /// A response that is unanswered for two ticks no longer holds up anything. Envoy answers when
+    /// clusters are warm, which may take as long as a name server takes, and which a broken
+    /// cluster may never be until its correction arrives.
+    pub fn on_tick(&mut self, snapshot: Option<&Snapshot>, memory: &mut Memory) -> Vec<Output> {
+        let mut overdue = false;
+        for state in &mut self.types {
+            overdue |= state.tick();
+        }
+        let snapshot = snapshot.filter(|_| overdue);
+        snapshot.map(|snapshot| self.on_snapshot(snapshot, memory)).unwrap_or_default()
+    }
+
+    /// Whether time matters: an answer is awaited that is not yet overdue.
+    pub fn awaits_answer(&self) -> bool {
+        self.types.iter().any(TypeState::awaits_answer)
+    }
+
     /// How each type stands, in the order in which types are sent.
     pub fn status(&self, snapshot: Option<&Snapshot>, memory: &Memory) -> Vec<TypeStatus> {
         self.types.iter().map(|state| state.status(snapshot, memory)).collect()
@@ -148,18 +174,38 @@ impl Session {
         }
     }
 
-    fn answer(state: &mut TypeState, error: Option<rpc::Status>, memory: &mut Memory, out: &mut Vec<Output>) {
-        let Some(flight) = state.land() else { return };
-        let Some(error) = error else {
-            for resource in &flight.news {
-                memory.accept(resource);
+    fn answer(state: &mut TypeState, request: &DiscoveryRequest, memory: &mut Memory, out: &mut Vec<Output>) {
+        let Some((flight, earlier)) = state.land(&request.response_nonce) else { return };
+        // A client may answer several responses at once, in the words of the last.
+        let accepts_last = request.error_detail.is_none();
+        for flight in earlier {
+            if accepts_last || *flight.delivery.version == *request.version_info {
+                Self::accept(state, flight, memory, out);
             }
-            out.push(Output::Event(Event::Acked(flight.delivery.clone())));
-            if let Some(accepted) = state.accept(flight) {
-                memory.set_accepted(&state.type_url, accepted);
-            }
-            return;
-        };
+        }
+        match &request.error_detail {
+            None => Self::accept(state, flight, memory, out),
+            Some(error) => Self::refuse(state, flight, error, memory, out),
+        }
+    }
+
+    fn accept(state: &mut TypeState, flight: Flight, memory: &mut Memory, out: &mut Vec<Output>) {
+        for resource in &flight.news {
+            memory.accept(resource);
+        }
+        out.push(Output::Event(Event::Acked(flight.delivery.clone())));
+        if let Some(accepted) = state.accept(flight) {
+            memory.set_accepted(&state.type_url, accepted);
+        }
+    }
+
+    fn refuse(
+        state: &mut TypeState,
+        flight: Flight,
+        error: &rpc::Status,
+        memory: &mut Memory,
+        out: &mut Vec<Output>,
+    ) {
         let message: Arc<str> = cut(&error.message, Nack::MESSAGE_LIMIT).into();
         let guilty = state.guilty(&flight, &message);
         for resource in &guilty {

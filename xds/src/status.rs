@@ -17,6 +17,8 @@ pub struct ClientStatus {
     pub source: Source,
     /// The version of the snapshot that it is being brought to.
     pub snapshot: Option<Arc<str>>,
+    /// Whether something newer was published that its stream has not looked at yet.
+    pub behind: bool,
     /// How each type stands that it has asked for.
     pub types: Vec<TypeStatus>,
 }
@@ -89,7 +91,7 @@ pub struct RejectedResource {
 impl ClientStatus {
     /// Whether the client has accepted everything that its snapshot has for it.
     pub fn in_sync(&self) -> bool {
-        self.source != Source::Nothing && self.types.iter().all(TypeStatus::in_sync)
+        self.source != Source::Nothing && !self.behind && self.types.iter().all(TypeStatus::in_sync)
     }
 }
 

@@ -1,8 +1,9 @@
 //! One type on one delta stream: what is asked for, what is held, what is under way.
 
+use super::flight::{Batch, Flight};
 use crate::{
     event::Delivery,
-    gate::{Load, Permit},
+    gate::{Load, MAX_FLIGHTS, Permit},
     memory::Memory,
     resource::Resource,
     snapshot::Snapshot,
@@ -33,37 +34,14 @@ pub(super) struct TypeState {
     owes_answer: bool,
     /// Names to send again because what they belong to has changed.
     pub(super) rewarm: BTreeSet<Arc<str>>,
-    flight: Option<Flight>,
+    /// Responses that the client has not answered yet, in order. More than one only when it takes too long.
+    flights: Vec<Flight>,
     /// Nothing is left to do until something changes.
     pub(super) clean: bool,
     /// Something is left to do that waits for its turn.
     pub(super) waiting: bool,
     sent: Option<Arc<str>>,
     acked: Option<Arc<str>>,
-}
-
-/// A response that the client has not answered yet.
-#[derive(Debug)]
-pub(super) struct Flight {
-    nonce: String,
-    pub(super) version: Arc<str>,
-    pub(super) resources: Vec<Resource>,
-    removed: Vec<Arc<str>>,
-    /// What the client will hold of each name if it accepts.
-    outcome: BTreeMap<Arc<str>, Option<Arc<str>>>,
-    /// Names in it that the client did not have in the very version.
-    news: BTreeSet<Arc<str>>,
-    /// Names in it that were sent as the answer to a subscription.
-    answers: BTreeSet<Arc<str>>,
-    /// Names in it that were sent because what they belong to has changed.
-    rewarms: BTreeSet<Arc<str>>,
-}
-
-/// The content of one response.
-#[derive(Debug, Default)]
-pub(super) struct Batch {
-    pub(super) resources: Vec<Resource>,
-    pub(super) removed: Vec<Arc<str>>,
 }
 
 /// What one type does in one round.
@@ -84,14 +62,6 @@ struct Plan {
     removals: Vec<Arc<str>>,
 }
 
-// === impl Flight ===
-
-impl Flight {
-    pub(super) fn is_news(&self, resource: &Resource) -> bool {
-        self.news.contains(resource.name())
-    }
-}
-
 // === impl TypeState ===
 
 impl TypeState {
@@ -106,7 +76,7 @@ impl TypeState {
             unanswered: BTreeSet::new(),
             owes_answer: false,
             rewarm: BTreeSet::new(),
-            flight: None,
+            flights: Vec::new(),
             clean: false,
             waiting: false,
             sent: None,
@@ -180,19 +150,39 @@ impl TypeState {
 
     /// Notes that `name` is to be sent again, if the client has it or has it coming.
     pub(super) fn rewarm(&mut self, name: &Arc<str>) {
-        let coming = self.flight.as_ref().is_some_and(|flight| flight.outcome.contains_key(name));
+        let coming = self.flights.iter().any(|flight| flight.outcome.contains_key(name));
         if self.subscription.includes(name) && (coming || self.held.contains_key(name)) {
             self.rewarm.insert(name.clone());
             self.clean = false;
         }
     }
 
-    /// Ends the flight if `nonce` is its nonce. A type with a flight is never clean, so it is looked at next.
-    pub(super) fn land(&mut self, nonce: &str) -> Option<Flight> {
-        self.flight.take_if(|flight| flight.nonce == nonce)
+    /// Ends the flight that has this nonce; tells how many earlier ones go on.
+    pub(super) fn land(&mut self, nonce: &str) -> Option<(Flight, usize)> {
+        let at = self.flights.iter().position(|flight| flight.nonce == nonce)?;
+        self.clean = false;
+        Some((self.flights.remove(at), at))
     }
 
-    pub(super) fn accept(&mut self, flight: Flight) {
+    /// Lets time pass; tells whether a response has now been unanswered for too long.
+    pub(super) fn tick(&mut self) -> bool {
+        let mut overdue = false;
+        for flight in &mut self.flights {
+            overdue |= flight.age.tick();
+        }
+        overdue
+    }
+
+    /// Whether an answer is awaited that is not yet overdue.
+    pub(super) fn awaits_answer(&self) -> bool {
+        self.flights.iter().any(|flight| !flight.age.is_overdue())
+    }
+
+    /// Takes note of an ACK that overtook those of `earlier` flights.
+    pub(super) fn accept(&mut self, flight: Flight, earlier: usize) {
+        for overtaken in self.flights.iter_mut().take(earlier) {
+            overtaken.outcome.retain(|name, _| !flight.outcome.contains_key(name));
+        }
         self.acked = Some(flight.version);
         for (name, version) in flight.outcome {
             match version {
@@ -221,24 +211,16 @@ impl TypeState {
     }
 
     pub(super) fn launch(&mut self, nonce: String, version: Arc<str>, batch: Batch) -> Delivery {
-        let Batch { resources, removed } = batch;
         let (mut answers, mut rewarms) = (BTreeSet::new(), BTreeSet::new());
-        for name in resources.iter().map(Resource::name).chain(&removed) {
+        for name in batch.resources.iter().map(Resource::name).chain(&batch.removed) {
             answers.extend(self.unanswered.take(name));
             rewarms.extend(self.rewarm.take(name));
         }
-        let news = resources.iter().filter(|r| self.held.get(r.name()) != Some(r.version()));
-        let news = news.map(|resource| resource.name().clone()).collect();
         self.owes_answer = false;
         self.sent = Some(version.clone());
-        let outcome = resources
-            .iter()
-            .map(|resource| (resource.name().clone(), Some(resource.version().clone())))
-            .chain(removed.iter().map(|name| (name.clone(), None)))
-            .collect();
-        let flight = Flight { nonce, version, resources, removed, outcome, news, answers, rewarms };
+        let flight = Flight::new(nonce, version, batch, &self.held, answers, rewarms);
         let delivery = self.delivery(&flight);
-        self.flight = Some(flight);
+        self.flights.push(flight);
         delivery
     }
 
@@ -254,7 +236,7 @@ impl TypeState {
     /// Decides what to send in this round.
     pub(super) fn step(&mut self, snapshot: &Snapshot, memory: &Memory, permit: Permit) -> Step {
         let mut load = Load::none(self.tier);
-        if self.clean && self.flight.is_none() {
+        if self.clean && self.flights.is_empty() {
             return Step { load, batch: None, deferred: Vec::new() };
         }
         // A refused version cannot be an answer. Its successor is a change and has to wait like one.
@@ -267,7 +249,12 @@ impl TypeState {
 
         let mut batch = None;
         let mut left = Vec::new();
-        if self.flight.is_some() || permit == Permit::Nothing {
+        let awaits = self.awaits_answer();
+        if !awaits && self.flights.len() >= MAX_FLIGHTS {
+            // The client answers nothing. The others go on without this type.
+            return Step { load: Load::none(self.tier), batch: None, deferred: Vec::new() };
+        }
+        if awaits || permit == Permit::Nothing {
             load.updates = self.owes_answer
                 || !(answers.is_empty() && absent.is_empty() && updates.is_empty() && removals.is_empty());
         } else {
@@ -287,7 +274,7 @@ impl TypeState {
                 batch = Some(Batch { resources, removed });
             }
         }
-        load.flight = self.flight.is_some() || batch.is_some();
+        load.flight = awaits || batch.is_some();
         Step { load, batch, deferred }
     }
 
@@ -306,10 +293,11 @@ impl TypeState {
         }
         let is_gone = |name: &Arc<str>| snapshot.get(&self.type_url, name).is_none();
         plan.absent = self.unanswered.iter().filter(|name| is_gone(name)).cloned().collect();
-        let coming = self.flight.iter().flat_map(|flight| flight.outcome.keys());
+        let coming = self.flights.iter().flat_map(|flight| flight.outcome.keys());
         let mut known: Vec<_> =
             self.held.keys().chain(coming.filter(|name| !self.held.contains_key(*name))).collect();
         known.sort();
+        known.dedup();
         plan.removals = known
             .into_iter()
             .filter(|name| {
@@ -328,17 +316,21 @@ impl TypeState {
             return;
         }
         let name = resource.name();
-        let differs = self.will_hold(name) != Some(resource.version());
-        if self.unanswered.contains(name) || (differs && self.owes_answer) {
+        let has = self.will_hold(name);
+        let differs = has != Some(resource.version());
+        let rewarms = self.rewarm.contains(name);
+        // A cluster may be waiting for it, and with the cluster's ACK everything else.
+        let is_awaited = self.tier == Tier::Extensions && (has.is_none() || rewarms);
+        if self.unanswered.contains(name) || (differs && self.owes_answer) || is_awaited {
             plan.answers.push(resource.clone());
-        } else if differs || self.rewarm.contains(name) {
+        } else if differs || rewarms {
             plan.updates.push(resource.clone());
         }
     }
 
     /// The version that the client will hold once it has accepted what is under way.
     fn will_hold(&self, name: &Arc<str>) -> Option<&Arc<str>> {
-        match self.flight.as_ref().and_then(|flight| flight.outcome.get(name)) {
+        match self.flights.iter().rev().find_map(|flight| flight.outcome.get(name)) {
             Some(outcome) => outcome.as_ref(),
             None => self.held.get(name),
         }
@@ -361,7 +353,7 @@ impl TypeState {
             held: self.held.len(),
             sent: self.sent.clone(),
             acked: self.acked.clone(),
-            unanswered: self.flight.is_some(),
+            unanswered: !self.flights.is_empty(),
             waiting: self.waiting,
             rejected: memory.standing(snapshot, &self.type_url, &self.subscription),
         }

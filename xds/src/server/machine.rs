@@ -38,6 +38,8 @@ pub(super) trait Machine: Send + Sized + 'static {
         snapshot: Option<&Snapshot>,
         memory: &mut Memory,
     ) -> Vec<Output<Self::Response>>;
+    fn on_tick(&mut self, snapshot: Option<&Snapshot>, memory: &mut Memory) -> Vec<Output<Self::Response>>;
+    fn awaits_answer(&self) -> bool;
     fn status(&self, snapshot: Option<&Snapshot>, memory: &Memory) -> Vec<TypeStatus>;
 }
 
@@ -75,6 +77,18 @@ macro_rules! machine {
                 memory: &mut Memory,
             ) -> Vec<Output<$response>> {
                 self.on_grace_over(snapshot, memory)
+            }
+
+            fn on_tick(
+                &mut self,
+                snapshot: Option<&Snapshot>,
+                memory: &mut Memory,
+            ) -> Vec<Output<$response>> {
+                self.on_tick(snapshot, memory)
+            }
+
+            fn awaits_answer(&self) -> bool {
+                self.awaits_answer()
             }
 
             fn status(&self, snapshot: Option<&Snapshot>, memory: &Memory) -> Vec<TypeStatus> {

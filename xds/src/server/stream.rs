@@ -1,4 +1,4 @@
-//! One open stream: requests, snapshot changes and one timer in, responses out.
+//! One open stream: requests, snapshot changes and the time in, responses out.
 
 use super::{Shared, StreamEvent, machine::Machine};
 use crate::{
@@ -19,7 +19,7 @@ use std::{
 };
 use tokio::{
     sync::watch,
-    time::{Instant, Sleep, sleep},
+    time::{Instant, Interval, MissedTickBehavior, Sleep, interval, sleep},
 };
 use tonic::{Status, Streaming};
 
@@ -38,6 +38,7 @@ pub(super) struct Connection<M: Machine> {
     peer: Option<Peer<M>>,
     timer: Pin<Box<Sleep>>,
     timer_done: bool,
+    tick: Interval,
     ended: bool,
 }
 
@@ -55,6 +56,7 @@ enum Input<R> {
     Request(R),
     Update,
     Timer,
+    Tick,
     End,
 }
 
@@ -62,8 +64,11 @@ enum Input<R> {
 
 impl<M: Machine> Connection<M> {
     pub(super) fn new(shared: Arc<Shared>, requests: Streaming<M::Request>) -> Self {
+        let mut tick = interval(shared.patience);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             updates: shared.cache.subscribe(),
+            tick,
             shared,
             requests,
             responses: VecDeque::new(),
@@ -98,7 +103,8 @@ impl<M: Machine> Connection<M> {
     }
 
     async fn wait(&mut self) -> Input<M::Request> {
-        // All three can be dropped halfway without losing anything.
+        let awaits_answer = self.peer.as_ref().is_some_and(|peer| peer.session.awaits_answer());
+        // All four can be dropped halfway without losing anything.
         tokio::select! {
             request = self.requests.message() => match request {
                 Ok(Some(request)) => Input::Request(request),
@@ -113,6 +119,7 @@ impl<M: Machine> Connection<M> {
                 Err(_) => Input::End,
             },
             () = &mut self.timer, if !self.timer_done => Input::Timer,
+            _ = self.tick.tick(), if awaits_answer => Input::Tick,
         }
     }
 
@@ -132,13 +139,17 @@ impl<M: Machine> Connection<M> {
                 peer.with(|session, memory| session.on_request(request, snapshot.as_ref(), memory))
                     .map_err(refuse)?
             }
-            (Input::Update, None) => Vec::new(),
+            (Input::Update | Input::Tick, None) => Vec::new(),
             (Input::Update, Some(peer)) => {
                 let (snapshot, _) = self.updates.borrow_and_update().lookup(&peer.client.node_key);
                 let snapshot = snapshot.as_ref();
                 snapshot
                     .map(|snapshot| peer.with(|session, memory| session.on_snapshot(snapshot, memory)))
                     .unwrap_or_default()
+            }
+            (Input::Tick, Some(peer)) => {
+                let (snapshot, _) = self.updates.borrow().lookup(&peer.client.node_key);
+                peer.with(|session, memory| session.on_tick(snapshot.as_ref(), memory))
             }
             (Input::Timer, None) => return Err(Status::deadline_exceeded("no request on the stream")),
             (Input::Timer, Some(peer)) => {
@@ -219,6 +230,7 @@ impl<M: Machine> Peer<M> {
             since: self.since,
             source,
             snapshot: snapshot.map(|snapshot| snapshot.version().into()),
+            behind: false,
             types,
         });
     }

@@ -281,9 +281,70 @@ fn endpoints_refused_along_with_bad_ones_are_still_sent_again() {
         sotw.settle(first);
     }
     let change = sotw.publish(&["CDS eds-a=2", "EDS eds-a=1 b=bad"]);
-    let endpoints = sotw.ack(&change[0]);
-    assert_eq!(told(&endpoints), ["EDS: b=bad eds-a=1"]);
-    assert_eq!(told(&sotw.nack(&endpoints[0], "no good")), ["EDS: eds-a=1"]);
+    assert_eq!(told(&change), ["CDS: eds-a=2", "EDS: b=bad eds-a=1"]);
+    assert_eq!(told(&sotw.nack(&change[1], "no good")), ["EDS: eds-a=1"]);
+}
+
+#[test]
+fn what_a_cluster_needs_does_not_wait_for_the_cluster() {
+    let mut sotw = Sotw::new(&["CDS eds-a=1", "EDS eds-a=1", "SDS s=1", "RDS r=1"]);
+    for (short, names) in [("CDS", &[][..]), ("EDS", &["eds-a"]), ("SDS", &["s"]), ("RDS", &["r"])] {
+        let first = sotw.subscribe(short, names);
+        sotw.settle(first);
+    }
+    let change = sotw.publish(&["CDS eds-a=2 eds-b=1", "EDS eds-a=1 eds-b=1", "SDS s=1", "RDS r=2"]);
+    assert_eq!(told(&change), ["CDS: eds-a=2 eds-b=1", "EDS: eds-a=1"]);
+    sotw.ack(&change[1]);
+    sotw.publish(&["CDS eds-a=3 eds-b=1", "EDS eds-a=1 eds-b=1", "SDS s=2", "RDS r=3"]);
+    let endpoints = sotw.subscribe("EDS", &["eds-a", "eds-b"]);
+    assert_eq!(sotw.settle(endpoints), ["EDS: eds-b=1"]);
+    let secrets = sotw.subscribe("SDS", &["s", "x"]);
+    assert_eq!(sotw.settle(secrets), [""; 0]);
+    let late = sotw.publish(&["CDS eds-a=3 eds-b=1", "EDS eds-a=1 eds-b=1", "SDS s=2 x=1", "RDS r=3"]);
+    assert_eq!(sotw.settle(late), ["SDS: x=1"]);
+    let rest = sotw.ack(&change[0]);
+    assert_eq!(sotw.settle(rest), ["CDS: eds-a=3 eds-b=1", "EDS: eds-a=1", "SDS: s=2", "RDS: r=3"]);
+}
+
+#[test]
+fn an_answer_that_takes_too_long_holds_up_nothing() {
+    let mut sotw = Sotw::new(&["CDS a=1", "RDS r=1"]);
+    for (short, names) in [("CDS", &[][..]), ("RDS", &["r"])] {
+        let first = sotw.subscribe(short, names);
+        sotw.settle(first);
+    }
+    let stuck = sotw.publish(&["CDS a=2", "RDS r=2"]);
+    assert_eq!(told(&sotw.tick()), [""; 0]);
+    let late = sotw.tick();
+    assert_eq!(sotw.settle(late), ["RDS: r=2"]);
+    assert!(!sotw.session.awaits_answer());
+    let fixed = sotw.publish(&["CDS a=3", "RDS r=2"]);
+    assert_eq!(told(&fixed), ["CDS: a=3"]);
+    // The client answers both, the first with a nonce that is old by now.
+    assert_eq!(told(&sotw.ack(&stuck[0])), [""; 0]);
+    assert_eq!(told(&sotw.ack(&fixed[0])), [""; 0]);
+    assert!(sotw.session.status(sotw.snapshot.as_ref(), &sotw.memory).iter().all(|t| t.in_sync()));
+}
+
+#[test]
+fn one_answer_to_the_last_of_several_responses_counts_for_all() {
+    let mut sotw = Sotw::new(&["EDS a=1 b=1"]);
+    let first = sotw.subscribe("EDS", &["a", "b"]);
+    sotw.settle(first);
+    sotw.publish(&["EDS a=2 b=1"]);
+    sotw.tick();
+    sotw.tick();
+    let second = sotw.publish(&["EDS a=2 b=2"]);
+    assert_eq!(told(&second), ["EDS: b=2"]);
+    assert_eq!(told(&sotw.ack(&second[0])), [""; 0]);
+    // And when the last is refused, the version in use tells of the others.
+    let third = sotw.publish(&["EDS a=3 b=2"]);
+    sotw.tick();
+    sotw.tick();
+    let fourth = sotw.publish(&["EDS a=3 b=bad"]);
+    sotw.accepted.insert(url("EDS").to_owned(), third[0].version_info.clone());
+    assert_eq!(told(&sotw.nack(&fourth[0], "no good")), [""; 0]);
+    assert_eq!(nacks(&sotw.events), ["EDS: b"]);
 }
 
 #[test]

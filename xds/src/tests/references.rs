@@ -1,13 +1,14 @@
 //! Make before break: a client that follows a server never holds a route to a cluster that it lacks.
 
-use crate::testing::{Delta, Sotw, Told};
+use crate::testing::{Delta, Sotw, Told, snapshot};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 #[derive(Clone, Debug)]
 enum Action {
     /// The clusters that exist from now on; the route configuration uses them all.
-    Publish(BTreeSet<u8>),
+    /// They may come to the session by themselves or with the next request.
+    Publish(BTreeSet<u8>, bool),
     Answer,
     Reconnect,
     GraceOver,
@@ -15,7 +16,7 @@ enum Action {
 
 fn actions() -> impl Strategy<Value = Vec<Action>> {
     let action = prop_oneof![
-        4 => prop::collection::btree_set(0..6u8, 0..4).prop_map(Action::Publish),
+        4 => (prop::collection::btree_set(0..6u8, 0..4), any::<bool>()).prop_map(|(c, told)| Action::Publish(c, told)),
         8 => Just(Action::Answer),
         1 => Just(Action::Reconnect),
         1 => Just(Action::GraceOver),
@@ -87,8 +88,14 @@ proptest! {
         let end = [Action::GraceOver].into_iter().chain(std::iter::repeat_n(Action::Answer, 50));
         for action in actions.into_iter().chain(end) {
             match action {
-                Action::Publish(clusters) => {
-                    inbox.extend(delta.publish(&world(&clusters).each_ref().map(String::as_str)));
+                Action::Publish(clusters, told) => {
+                    let lines = world(&clusters);
+                    let lines = lines.each_ref().map(String::as_str);
+                    if told {
+                        inbox.extend(delta.publish(&lines));
+                    } else {
+                        delta.snapshot = Some(snapshot(&lines));
+                    }
                     last = clusters;
                 }
                 Action::Answer => {
@@ -126,8 +133,14 @@ proptest! {
         let end = [Action::GraceOver].into_iter().chain(std::iter::repeat_n(Action::Answer, 50));
         for action in actions.into_iter().chain(end) {
             match action {
-                Action::Publish(clusters) => {
-                    inbox.extend(sotw.publish(&world(&clusters).each_ref().map(String::as_str)));
+                Action::Publish(clusters, told) => {
+                    let lines = world(&clusters);
+                    let lines = lines.each_ref().map(String::as_str);
+                    if told {
+                        inbox.extend(sotw.publish(&lines));
+                    } else {
+                        sotw.snapshot = Some(snapshot(&lines));
+                    }
                     last = clusters;
                 }
                 Action::Answer => {

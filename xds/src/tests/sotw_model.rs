@@ -22,7 +22,8 @@ use std::{
 
 #[derive(Clone, Debug)]
 enum Action {
-    Publish(Vec<(usize, usize, Option<u8>)>),
+    /// Changes, and whether the session is told before the next request.
+    Publish(Vec<(usize, usize, Option<u8>)>, bool),
     ClientReads,
     ServerReads,
     Subscribe(usize, usize),
@@ -75,7 +76,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
     let kind = || 0..TYPES.len();
     let change = (kind(), 0..NAMES.len(), prop::option::weighted(0.8, 0..GOOD + 2));
     let action = prop_oneof![
-        4 => prop::collection::vec(change, 1..5).prop_map(Action::Publish),
+        4 => (prop::collection::vec(change, 1..5), any::<bool>()).prop_map(|(c, told)| Action::Publish(c, told)),
         12 => Just(Action::ClientReads),
         12 => Just(Action::ServerReads),
         4 => (kind(), 0..NAMES.len()).prop_map(|(t, n)| Action::Subscribe(t, n)),
@@ -142,7 +143,7 @@ impl Model {
 
     fn act(&mut self, action: Action, bad_allowed: bool) {
         match action {
-            Action::Publish(changes) => {
+            Action::Publish(changes, told) => {
                 for (kind, at, content) in changes {
                     match content.map(|c| if bad_allowed { c } else { c % GOOD }) {
                         Some(content) => self.world.insert((kind, at), content),
@@ -150,8 +151,10 @@ impl Model {
                     };
                 }
                 self.snapshot = world_snapshot(&self.world);
-                let outputs = self.session.on_snapshot(&self.snapshot, &mut self.memory);
-                self.take(outputs);
+                if told {
+                    let outputs = self.session.on_snapshot(&self.snapshot, &mut self.memory);
+                    self.take(outputs);
+                }
             }
             Action::ClientReads => self.client_reads(),
             Action::ServerReads => self.server_reads(),

@@ -109,7 +109,79 @@ fn endpoints_of_a_refused_cluster_are_not_sent_again() {
         delta.settle(responses);
     }
     let change = delta.publish(&["CDS eds-a=bad", "EDS eds-a=1"]);
-    assert_eq!(told(&delta.nack(&change[0], "no good")), [""; 0]);
+    // They go along with the cluster, as it may be accepted only when it has them.
+    assert_eq!(told(&change), ["CDS: eds-a=bad", "EDS: eds-a=1"]);
+    delta.ack(&change[1]);
+    let next = delta.publish(&["CDS eds-a=2", "EDS eds-a=1"]);
+    assert_eq!(told(&next), [""; 0], "one at a time");
+    assert_eq!(told(&delta.nack(&change[0], "no good")), ["CDS: eds-a=2", "EDS: eds-a=1"]);
+}
+
+#[test]
+fn a_mark_left_by_a_refused_cluster_is_taken_back() {
+    let mut delta = Delta::new(&["CDS eds-a=1", "EDS eds-a=1"]);
+    let clusters = delta.subscribe("CDS", &[]);
+    delta.settle(clusters);
+    let endpoints = delta.subscribe("EDS", &["eds-a"]);
+    // The endpoints are still under way when the cluster is refused.
+    let change = delta.publish(&["CDS eds-a=bad", "EDS eds-a=1"]);
+    assert_eq!(told(&change), ["CDS: eds-a=bad"]);
+    delta.nack(&change[0], "no good");
+    assert_eq!(delta.settle(endpoints), ["EDS: eds-a=1"]);
+}
+
+/// A client that accepts clusters only when they are warm, as Envoy does.
+#[test]
+fn what_a_cluster_needs_does_not_wait_for_the_cluster() {
+    let mut delta = Delta::new(&["CDS eds-a=1", "EDS eds-a=1", "SDS s=1", "RDS r=1"]);
+    for (short, names) in [("CDS", &[][..]), ("EDS", &["eds-a"]), ("SDS", &["s"]), ("RDS", &["r"])] {
+        let responses = delta.subscribe(short, names);
+        delta.settle(responses);
+    }
+    let change = delta.publish(&["CDS eds-a=2 eds-b=1", "EDS eds-a=1 eds-b=1", "SDS s=1 t=1", "RDS r=2"]);
+    assert_eq!(told(&change), ["CDS: eds-a=2 eds-b=1", "EDS: eds-a=1"]);
+    delta.ack(&change[1]);
+    // The new cluster makes the client ask for more, and meanwhile the next change arrives.
+    let next = delta.publish(&["CDS eds-a=3 eds-b=1", "EDS eds-a=1 eds-b=1", "SDS s=2 t=1 u=1", "RDS r=3"]);
+    assert_eq!(told(&next), [""; 0]);
+    let endpoints = delta.subscribe("EDS", &["eds-b"]);
+    assert_eq!(delta.settle(endpoints), ["EDS: eds-b=1"]);
+    let secrets = delta.subscribe("SDS", &["t", "x"]);
+    assert_eq!(delta.settle(secrets), ["SDS: t=1 -x"], "what is held already waits");
+    // A secret that comes to exist only now may be what the cluster is waiting for.
+    let late = delta.publish(&["CDS eds-a=3 eds-b=1", "EDS eds-a=1 eds-b=1", "SDS s=2 t=1 x=1", "RDS r=3"]);
+    assert_eq!(delta.settle(late), ["SDS: x=1"]);
+    let rest = delta.ack(&change[0]);
+    assert_eq!(delta.settle(rest), ["CDS: eds-a=3", "EDS: eds-a=1", "SDS: s=2", "RDS: r=3"]);
+}
+
+#[test]
+fn an_answer_that_takes_too_long_holds_up_nothing() {
+    let mut delta = settled();
+    let stuck = delta.publish(&["CDS a=2", "ECDS f=1", "LDS l=1", "RDS r=2"]);
+    assert_eq!(told(&stuck), ["CDS: a=2"]);
+    assert!(delta.session.awaits_answer());
+    assert_eq!(told(&delta.tick()), [""; 0]);
+    let late = delta.tick();
+    assert_eq!(delta.settle(late), ["RDS: r=2"]);
+    assert!(!delta.session.awaits_answer());
+    // The correction of what takes too long must get through.
+    let fixed = delta.publish(&["CDS a=3", "ECDS f=1", "LDS l=1", "RDS r=2"]);
+    assert_eq!(delta.settle(fixed), ["CDS: a=3"]);
+    assert_eq!(told(&delta.ack(&stuck[0])), [""; 0]);
+    assert!(delta.session.status(delta.snapshot.as_ref(), &delta.memory).iter().all(|t| t.in_sync()));
+}
+
+#[test]
+fn a_client_that_answers_nothing_is_not_sent_responses_without_end() {
+    let mut delta = Delta::new(&["CDS a=0"]);
+    let mut sent = delta.subscribe("CDS", &[]).len();
+    for n in 1..100 {
+        delta.tick();
+        delta.tick();
+        sent += delta.publish(&[&format!("CDS a={n}")]).len();
+    }
+    assert_eq!(sent, 8);
 }
 
 #[test]
@@ -120,9 +192,8 @@ fn endpoints_refused_along_with_bad_ones_are_still_sent_again() {
         delta.settle(responses);
     }
     let change = delta.publish(&["CDS eds-a=2", "EDS eds-a=1 b=bad"]);
-    let endpoints = delta.ack(&change[0]);
-    assert_eq!(told(&endpoints), ["EDS: b=bad eds-a=1"]);
-    assert_eq!(told(&delta.nack(&endpoints[0], "no good")), ["EDS: eds-a=1"]);
+    assert_eq!(told(&change), ["CDS: eds-a=2", "EDS: b=bad eds-a=1"]);
+    assert_eq!(told(&delta.nack(&change[1], "no good")), ["EDS: eds-a=1"]);
 }
 
 #[test]
