@@ -189,7 +189,7 @@ impl Session {
             return;
         };
         let message: Arc<str> = cut(&error.message, Nack::MESSAGE_LIMIT).into();
-        let guilty = blamed(&flight.resources, &message, |resource| flight.is_news(resource));
+        let guilty = blamed(&flight.resources, &message, |resource| state.is_news(resource));
         let mut unwarm = Vec::new();
         for resource in &guilty {
             memory.reject(resource, message.clone());
@@ -206,7 +206,7 @@ impl Session {
             // Nothing but removals was refused. Repeating them would be refused again, for ever.
             state.accept_removals(&flight);
         } else {
-            state.take_back(&flight, &guilty);
+            state.take_back(&flight, &guilty, earlier);
         }
         for (type_url, name) in unwarm {
             if let Some(state) = self.types.iter_mut().find(|state| state.type_url == type_url) {

@@ -1,8 +1,11 @@
 //! What must be known about a client beyond the life of its stream.
 
-use crate::{resource::Resource, snapshot::Snapshot, status::RejectedResource, subscription::Subscription};
+use crate::{
+    gate::MAX_FLIGHTS, resource::Resource, snapshot::Snapshot, status::RejectedResource,
+    subscription::Subscription,
+};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 
@@ -16,7 +19,7 @@ pub struct Memory {
     rejections: BTreeMap<(Arc<str>, Arc<str>), Rejection>,
     accepted: BTreeMap<Arc<str>, FullSet>,
     /// What was sent last, in case the stream breaks between the client's ACK and its arrival.
-    offered: BTreeMap<Arc<str>, FullSet>,
+    offered: BTreeMap<Arc<str>, VecDeque<FullSet>>,
     holds: BTreeSet<Arc<str>>,
     limit: usize,
     clock: u64,
@@ -131,12 +134,16 @@ impl Memory {
 
     /// The full set of that version, if it is one that the client may have.
     pub(crate) fn full_set(&self, type_url: &str, version: &str) -> Option<&FullSet> {
-        let sets = [self.accepted.get(type_url), self.offered.get(type_url)];
-        sets.into_iter().flatten().find(|set| &*set.version == version)
+        let offered = self.offered.get(type_url).into_iter().flatten();
+        self.accepted.get(type_url).into_iter().chain(offered).find(|set| &*set.version == version)
     }
 
     pub(crate) fn set_offered(&mut self, type_url: &Arc<str>, set: FullSet) {
-        self.offered.insert(type_url.clone(), set);
+        let offered = self.offered.entry(type_url.clone()).or_default();
+        offered.push_back(set);
+        while offered.len() > MAX_FLIGHTS {
+            offered.pop_front();
+        }
     }
 
     pub(crate) fn set_accepted(&mut self, type_url: &Arc<str>, set: FullSet) {

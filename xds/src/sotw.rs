@@ -190,7 +190,7 @@ impl Session {
     }
 
     fn accept(state: &mut TypeState, flight: Flight, memory: &mut Memory, out: &mut Vec<Output>) {
-        for resource in &flight.news {
+        for resource in state.news(&flight) {
             memory.accept(resource);
         }
         out.push(Output::Event(Event::Acked(flight.delivery.clone())));
@@ -218,7 +218,7 @@ impl Session {
             code: error.code,
             message,
         })));
-        state.refuse(&flight, memory);
+        state.refuse(&flight, &guilty);
     }
 
     /// Sends all that may be sent now.

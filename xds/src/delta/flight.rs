@@ -27,8 +27,6 @@ pub(super) struct Flight {
     pub(super) answers: BTreeSet<Arc<str>>,
     /// Names in it that were sent because what they belong to has changed.
     pub(super) rewarms: BTreeSet<Arc<str>>,
-    /// Names in it that the client did not have in the very version.
-    news: BTreeSet<Arc<str>>,
 }
 
 // === impl Flight ===
@@ -38,22 +36,15 @@ impl Flight {
         nonce: String,
         version: Arc<str>,
         batch: Batch,
-        held: &BTreeMap<Arc<str>, Arc<str>>,
         answers: BTreeSet<Arc<str>>,
         rewarms: BTreeSet<Arc<str>>,
     ) -> Self {
         let Batch { resources, removed } = batch;
-        let news = resources.iter().filter(|r| held.get(r.name()) != Some(r.version()));
-        let news = news.map(|resource| resource.name().clone()).collect();
         let outcome = resources
             .iter()
             .map(|resource| (resource.name().clone(), Some(resource.version().clone())))
             .chain(removed.iter().map(|name| (name.clone(), None)))
             .collect();
-        Self { nonce, version, age: Age::default(), resources, removed, outcome, answers, rewarms, news }
-    }
-
-    pub(super) fn is_news(&self, resource: &Resource) -> bool {
-        self.news.contains(resource.name())
+        Self { nonce, version, age: Age::default(), resources, removed, outcome, answers, rewarms }
     }
 }

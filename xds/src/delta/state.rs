@@ -196,10 +196,20 @@ impl TypeState {
         }
     }
 
-    /// Makes the innocent part of a refused response due again.
-    pub(super) fn take_back(&mut self, flight: &Flight, guilty: &[&Resource]) {
+    /// Whether the client does not have the very version.
+    pub(super) fn is_news(&self, resource: &Resource) -> bool {
+        self.held.get(resource.name()) != Some(resource.version())
+    }
+
+    /// Makes the innocent part of a refused response due again, unless it is under way again already.
+    pub(super) fn take_back(&mut self, flight: &Flight, guilty: &[&Resource], earlier: usize) {
         let guilty: BTreeSet<_> = guilty.iter().map(|resource| resource.name()).collect();
-        let is_due = |name: &&Arc<str>| self.subscription.includes(name) && !guilty.contains(name);
+        let is_due = |name: &&Arc<str>| {
+            let mut later = self.flights.iter().skip(earlier);
+            self.subscription.includes(name)
+                && !guilty.contains(name)
+                && !later.any(|flight| flight.outcome.contains_key(*name))
+        };
         self.unanswered.extend(flight.answers.iter().filter(is_due).cloned());
         self.rewarm.extend(flight.rewarms.iter().filter(is_due).cloned());
     }
@@ -218,7 +228,7 @@ impl TypeState {
         }
         self.owes_answer = false;
         self.sent = Some(version.clone());
-        let flight = Flight::new(nonce, version, batch, &self.held, answers, rewarms);
+        let flight = Flight::new(nonce, version, batch, answers, rewarms);
         let delivery = self.delivery(&flight);
         self.flights.push(flight);
         delivery

@@ -19,6 +19,7 @@ pub(super) type Set = BTreeMap<Arc<str>, Resource>;
 pub(super) struct Batch {
     pub(super) version: Arc<str>,
     pub(super) resources: Set,
+    /// What is new in it to the client, as far as known.
     pub(super) news: Vec<Resource>,
     pub(super) removed: Vec<Arc<str>>,
 }
@@ -29,8 +30,6 @@ pub(super) struct Flight {
     pub(super) nonce: String,
     pub(super) age: Age,
     pub(super) delivery: Delivery,
-    /// What is new in it to the client, as far as known.
-    pub(super) news: Vec<Resource>,
     pub(super) resources: Set,
     /// It answers a new subscription.
     pub(super) is_answer: bool,

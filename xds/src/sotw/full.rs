@@ -67,11 +67,14 @@ impl TypeState {
             return Step { load, batch: None, deferred: None };
         };
         let coming = self.flights.last().map_or(&self.held, |flight| &flight.resources);
+        let coming = coming.iter().filter(|(name, _)| self.subscription.includes(name));
+        let coming: Set = coming.map(|(name, resource)| (name.clone(), resource.clone())).collect();
         let mut now = target.clone();
         if self.tier.defers_removal() {
-            for (name, resource) in coming {
-                if self.subscription.includes(name) {
-                    now.entry(name.clone()).or_insert_with(|| resource.clone());
+            for (name, resource) in &coming {
+                let is_refused = memory.is_rejected(resource);
+                if let Some(kept) = if is_refused { self.held.get(name) } else { Some(resource) } {
+                    now.entry(name.clone()).or_insert_with(|| kept.clone());
                 }
             }
         }
@@ -81,7 +84,7 @@ impl TypeState {
         let is_refused = |batch: &Batch| self.refused.as_ref() == Some(&batch.version);
 
         let rewarms = self.must_rewarm();
-        load.updates = self.owes_answer || rewarms || (!same(&now.resources, coming) && !is_refused(&now));
+        load.updates = self.owes_answer || rewarms || (!same(&now.resources, &coming) && !is_refused(&now));
         load.removals = then.as_ref().is_some_and(|then| !is_refused(then));
         let may_send = match permit {
             Permit::Everything => true,

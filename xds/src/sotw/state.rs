@@ -205,27 +205,32 @@ impl TypeState {
         Some(FullSet { version, resources })
     }
 
+    /// What of a response is new to the client.
+    pub(super) fn news<'a>(&self, flight: &'a Flight) -> Vec<&'a Resource> {
+        flight.resources.values().filter(|resource| self.is_news(resource)).collect()
+    }
+
     /// The resources of a refused response that are held to be at fault.
     pub(super) fn guilty<'a>(&self, flight: &'a Flight, message: &str) -> Vec<&'a Resource> {
-        let is_news = |resource: &Resource| flight.news.iter().any(|news| news.name() == resource.name());
-        // In a full set, what is not new is there because the protocol wants it, and cannot be at fault.
         if self.full {
-            blamed(&flight.news, message, is_news)
+            // What is not new is there because the protocol wants it, and cannot be at fault.
+            blamed(self.news(flight), message, |_| true)
         } else {
-            blamed(flight.resources.values(), message, is_news)
+            blamed(flight.resources.values(), message, |resource| self.is_news(resource))
         }
     }
 
     /// Takes note of a NACK.
-    pub(super) fn refuse(&mut self, flight: &Flight, memory: &Memory) {
+    pub(super) fn refuse(&mut self, flight: &Flight, guilty: &[&Resource]) {
         if self.full {
             self.refused = Some(flight.delivery.version.clone());
             // The answer is still due, now without the guilty. With nobody to blame it would be the same.
-            self.owes_answer |= flight.is_answer && !flight.news.is_empty();
+            self.owes_answer |= flight.is_answer && !guilty.is_empty();
         }
         for name in &flight.rewarms {
-            let innocent = flight.resources.get(name).is_some_and(|resource| !memory.is_rejected(resource));
-            if innocent && self.subscription.includes(name) {
+            let innocent = !guilty.iter().any(|resource| resource.name() == name);
+            let is_coming = self.flights.iter().any(|later| later.resources.contains_key(name));
+            if innocent && !is_coming && self.subscription.includes(name) {
                 self.rewarm.insert(name.clone());
             }
         }
@@ -250,7 +255,6 @@ impl TypeState {
             nonce,
             age: Age::default(),
             delivery: delivery.clone(),
-            news: batch.news,
             resources: batch.resources,
             is_answer,
             rewarms,

@@ -15,7 +15,7 @@ use envoy_types::pb::{
 };
 use proptest::prelude::*;
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 
@@ -32,6 +32,7 @@ enum Action {
     ClientRestarts,
     ServerRestarts,
     GraceOver,
+    Tick,
 }
 
 /// The name that stands for everything, as an index.
@@ -57,12 +58,21 @@ struct Model {
     snapshot: Snapshot,
     /// What was refused, until a successor was accepted.
     refused: BTreeSet<(usize, String, String)>,
-    /// What the server knows the client to have or to be getting, on this stream.
-    given: [Held; TYPES.len()],
-    /// What `given` and `rewarm` were before the responses that are not answered yet.
-    before: HashMap<String, (usize, Held, BTreeSet<String>)>,
+    /// What the server knows the client to have, on this stream.
+    known: [Held; TYPES.len()],
+    /// Responses that are not answered yet.
+    flights: Vec<Flight>,
     /// Endpoints that may be sent again because their cluster was.
     rewarm: BTreeSet<String>,
+}
+
+struct Flight {
+    kind: usize,
+    nonce: String,
+    ticks: u8,
+    changes: BTreeMap<String, Option<String>>,
+    /// What was sent once more for its cluster's sake.
+    rewarmed: BTreeSet<String>,
 }
 
 fn actions() -> impl Strategy<Value = Vec<Action>> {
@@ -79,8 +89,18 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
         1 => Just(Action::ClientRestarts),
         1 => Just(Action::ServerRestarts),
         1 => Just(Action::GraceOver),
+        3 => Just(Action::Tick),
     ];
     prop::collection::vec(action, 1..120)
+}
+
+fn apply(held: &mut Held, changes: BTreeMap<String, Option<String>>) {
+    for (name, version) in changes {
+        match version {
+            Some(version) => held.insert(name, version),
+            None => held.remove(&name),
+        };
+    }
 }
 
 fn name(at: usize) -> String {
@@ -118,8 +138,8 @@ impl Model {
             world: World::new(),
             snapshot: Snapshot::default(),
             refused: BTreeSet::new(),
-            given: Default::default(),
-            before: HashMap::new(),
+            known: Default::default(),
+            flights: Vec::new(),
             rewarm: BTreeSet::new(),
         };
         for legacy in ["CDS", "LDS"] {
@@ -178,6 +198,13 @@ impl Model {
                 self.refused.clear();
                 self.connect();
             }
+            Action::Tick => {
+                for flight in &mut self.flights {
+                    flight.ticks += 1;
+                }
+                let outputs = self.session.on_tick(Some(&self.snapshot), &mut self.memory);
+                self.take(outputs);
+            }
             Action::GraceOver => {
                 let outputs = self.session.on_grace_over(Some(&self.snapshot), &mut self.memory);
                 self.take(outputs);
@@ -190,8 +217,8 @@ impl Model {
         self.to_client.clear();
         self.to_server.clear();
         self.session = Session::new(Arc::new(Options::default()));
-        self.given = Default::default();
-        self.before.clear();
+        self.known = Default::default();
+        self.flights.clear();
         self.rewarm.clear();
         for kind in 0..TYPES.len() {
             self.client.interest[kind].asked = false;
@@ -241,15 +268,16 @@ impl Model {
     fn server_reads(&mut self) {
         let Some(request) = self.to_server.pop_front() else { return };
         let kind = index(&request.type_url);
-        let answered = self.before.remove(&request.response_nonce);
-        if let (Some((_, before, rewarm)), true) = (answered, request.error_detail.is_some()) {
-            self.given[kind] = before;
-            if TYPES[kind] == "EDS" {
-                self.rewarm.extend(rewarm);
+        if let Some(at) = self.flights.iter().position(|flight| flight.nonce == request.response_nonce) {
+            let flight = self.flights.remove(at);
+            if request.error_detail.is_some() {
+                self.rewarm.extend(flight.rewarmed);
+            } else {
+                apply(&mut self.known[kind], flight.changes);
             }
         }
         for (name, version) in &request.initial_resource_versions {
-            self.given[kind].insert(name.clone(), version.clone());
+            self.known[kind].insert(name.clone(), version.clone());
         }
         for name in &request.resource_names_subscribe {
             if !request.initial_resource_versions.contains_key(name) {
@@ -270,12 +298,19 @@ impl Model {
 
     /// After a change of its subscription, a name may be sent again.
     fn forget(&mut self, kind: usize, name: &str) {
-        self.given[kind].remove(name);
-        for (of, held, _) in self.before.values_mut() {
-            if *of == kind {
-                held.remove(name);
-            }
+        self.known[kind].remove(name);
+        for flight in self.flights.iter_mut().filter(|flight| flight.kind == kind) {
+            flight.changes.remove(name);
         }
+    }
+
+    /// What the client will have of a type if it accepts all that is under way.
+    fn given(&self, kind: usize) -> Held {
+        let mut given = self.known[kind].clone();
+        for flight in self.flights.iter().filter(|flight| flight.kind == kind) {
+            apply(&mut given, flight.changes.clone());
+        }
+        given
     }
 
     /// Takes what the server puts out, and checks it.
@@ -306,10 +341,12 @@ impl Model {
     fn check_response(&mut self, response: DeltaDiscoveryResponse) {
         let kind = index(&response.type_url);
         assert!(
-            !self.before.values().any(|(of, ..)| *of == kind),
+            self.flights.iter().all(|flight| flight.kind != kind || flight.ticks >= 2),
             "a second response of a type before the answer to the first"
         );
-        self.before.insert(response.nonce.clone(), (kind, self.given[kind].clone(), self.rewarm.clone()));
+        let given = self.given(kind);
+        let mut changes = BTreeMap::new();
+        let mut rewarmed = BTreeSet::new();
         let mut names = BTreeSet::new();
         for resource in &response.resources {
             let (name, version) = (resource.name.clone(), resource.version.clone());
@@ -319,17 +356,19 @@ impl Model {
                 "{} {name} was refused and is sent again",
                 TYPES[kind]
             );
-            let again = self.given[kind].insert(name.clone(), version.clone()) == Some(version);
+            changes.insert(name.clone(), Some(version.clone()));
             let excused = TYPES[kind] == "EDS" && self.rewarm.remove(&name);
-            assert!(!again || excused, "{} {name} is sent twice", TYPES[kind]);
+            rewarmed.extend(excused.then(|| name.clone()));
+            assert!(given.get(&name) != Some(&version) || excused, "{} {name} is sent twice", TYPES[kind]);
             if TYPES[kind] == "CDS" && name.starts_with("eds-") {
                 self.rewarm.insert(name);
             }
         }
         for name in &response.removed_resources {
             assert!(names.insert(name.clone()), "{name} sent and removed in one response");
-            self.given[kind].remove(name);
+            changes.insert(name.clone(), None);
         }
+        self.flights.push(Flight { kind, nonce: response.nonce.clone(), ticks: 0, changes, rewarmed });
         if TYPES[kind] == "ECDS" {
             assert!(response.resources.len() <= 1);
         }

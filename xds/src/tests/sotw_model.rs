@@ -32,6 +32,7 @@ enum Action {
     Reconnect,
     ClientRestarts,
     GraceOver,
+    Tick,
 }
 
 type Held = BTreeMap<String, String>;
@@ -56,11 +57,11 @@ struct Model {
     world: World,
     snapshot: Snapshot,
     refused: BTreeSet<(usize, String, String)>,
-    /// What the server knows the client to have or to be getting, on this stream.
-    given: [Held; TYPES.len()],
-    /// What `given` and `rewarm` were before the response under way.
-    before: [Option<(Held, BTreeSet<String>)>; TYPES.len()],
-    /// What `given` was before the response that the present request answers.
+    /// What the server knows the client to have, on this stream.
+    known: [Held; TYPES.len()],
+    /// Responses that are not answered yet.
+    flights: [Vec<Flight>; TYPES.len()],
+    /// What `known` was before the responses that the present request answers.
     was: Held,
     last_nonce: [String; TYPES.len()],
     /// What the server last understood as the subscription.
@@ -70,6 +71,15 @@ struct Model {
     /// The subscription grew, so that a full set may be repeated.
     grew: [bool; TYPES.len()],
     rewarm: BTreeSet<String>,
+}
+
+struct Flight {
+    nonce: String,
+    version: String,
+    ticks: u8,
+    carried: Held,
+    /// What was sent once more for its cluster's sake.
+    rewarmed: BTreeSet<String>,
 }
 
 fn actions() -> impl Strategy<Value = Vec<Action>> {
@@ -85,6 +95,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
         1 => Just(Action::Reconnect),
         1 => Just(Action::ClientRestarts),
         1 => Just(Action::GraceOver),
+        3 => Just(Action::Tick),
     ];
     prop::collection::vec(action, 1..120)
 }
@@ -124,8 +135,8 @@ impl Model {
             world: World::new(),
             snapshot: Snapshot::default(),
             refused: BTreeSet::new(),
-            given: Default::default(),
-            before: Default::default(),
+            known: Default::default(),
+            flights: Default::default(),
             was: Held::new(),
             last_nonce: Default::default(),
             names: Default::default(),
@@ -183,6 +194,13 @@ impl Model {
                 self.client.accepted = Default::default();
                 self.connect();
             }
+            Action::Tick => {
+                for flight in self.flights.iter_mut().flatten() {
+                    flight.ticks += 1;
+                }
+                let outputs = self.session.on_tick(Some(&self.snapshot), &mut self.memory);
+                self.take(outputs);
+            }
             Action::GraceOver => {
                 let outputs = self.session.on_grace_over(Some(&self.snapshot), &mut self.memory);
                 self.take(outputs);
@@ -195,8 +213,8 @@ impl Model {
         self.to_server.clear();
         self.session = Session::new(Arc::new(Options::default()));
         self.client.nonce = Default::default();
-        self.given = Default::default();
-        self.before = Default::default();
+        self.known = Default::default();
+        self.flights = Default::default();
         self.last_nonce = Default::default();
         self.names = Default::default();
         self.named = Default::default();
@@ -253,42 +271,68 @@ impl Model {
             let accepted = &self.client.accepted_set[kind];
             self.refused.retain(|(k, name, version)| *k != kind || accepted.get(name) != Some(version));
         }
+        self.land(kind, &request);
         if request.response_nonce == self.last_nonce[kind] {
-            if let Some((before, rewarm)) = self.before[kind].take() {
-                self.was = before;
-                if request.error_detail.is_some() {
-                    if TYPES[kind] == "EDS" {
-                        self.rewarm.extend(rewarm);
-                    }
-                    self.given[kind] = self.was.clone();
-                }
-            }
             let old = match self.names[kind].replace(asked.clone()) {
                 Some(old) => old,
                 None if self.named[kind] || request.version_info.is_empty() => Vec::new(),
                 None => {
                     // What the old wildcard holds from before is known by its version.
-                    self.given[kind] = self.client.held[kind].clone();
+                    self.known[kind] = self.client.held[kind].clone();
                     asked.clone()
                 }
             };
             for name in asked.iter().filter(|name| !old.contains(name)) {
                 self.grew[kind] = true;
-                self.given[kind].remove(name);
+                self.known[kind].remove(name);
             }
             let includes = |name: &String| asked.contains(name) || asked.iter().any(|name| name == "*");
-            self.given[kind].retain(|name, _| includes(name));
+            self.known[kind].retain(|name, _| includes(name));
         } else if let Some(names) = self.names[kind].as_mut() {
             // What a stale request leaves out has been dropped; what it adds does not count yet.
             names.retain(|name| asked.contains(name));
             let includes = |name: &String| names.contains(name) || names.iter().any(|name| name == "*");
-            self.given[kind].retain(|name, _| includes(name));
-            if let Some((before, _)) = &mut self.before[kind] {
-                before.retain(|name, _| includes(name));
+            self.known[kind].retain(|name, _| includes(name));
+            for flight in &mut self.flights[kind] {
+                flight.carried.retain(|name, _| includes(name));
             }
         }
         let outputs = self.session.on_request(request, Some(&self.snapshot), &mut self.memory);
         self.take(outputs.expect("a good request"));
+    }
+
+    /// Takes note of what a request answers: a response and all before it.
+    fn land(&mut self, kind: usize, request: &DiscoveryRequest) {
+        let flights = &mut self.flights[kind];
+        let Some(at) = flights.iter().position(|flight| flight.nonce == request.response_nonce) else {
+            return;
+        };
+        self.was = self.known[kind].clone();
+        for (n, flight) in flights.drain(..=at).enumerate() {
+            let accepted = match request.error_detail {
+                None => true,
+                Some(_) => n < at && flight.version == request.version_info,
+            };
+            if !accepted {
+                self.rewarm.extend(flight.rewarmed);
+            } else if is_full(kind) {
+                self.known[kind] = flight.carried;
+            } else {
+                self.known[kind].extend(flight.carried);
+            }
+        }
+    }
+
+    /// What the client will have of a type if it accepts all that is under way.
+    fn given(&self, kind: usize) -> Held {
+        let mut given = self.known[kind].clone();
+        for flight in &self.flights[kind] {
+            if is_full(kind) {
+                given.clear();
+            }
+            given.extend(flight.carried.clone());
+        }
+        given
     }
 
     fn take(&mut self, outputs: Vec<Output<DiscoveryResponse>>) {
@@ -324,8 +368,12 @@ impl Model {
 
     fn check_response(&mut self, response: DiscoveryResponse) {
         let kind = index(&response.type_url);
-        assert!(self.before[kind].is_none(), "a second response of a type before the answer to the first");
-        let (before, rewarm) = (self.given[kind].clone(), self.rewarm.clone());
+        assert!(
+            self.flights[kind].iter().all(|flight| flight.ticks >= 2),
+            "a second response of a type before the answer to the first"
+        );
+        let before = self.given(kind);
+        let mut rewarmed = BTreeSet::new();
         let mut carried = Held::new();
         for any in &response.resources {
             let name = String::from_utf8(any.value.clone()).expect("utf-8");
@@ -341,25 +389,33 @@ impl Model {
             let known = before.get(&name) == Some(&version);
             if !is_full(kind) {
                 let excused = TYPES[kind] == "EDS" && self.rewarm.remove(&name);
+                rewarmed.extend(excused.then(|| name.clone()));
                 assert!(!known || excused, "{} {name} is sent twice", TYPES[kind]);
             }
-            if TYPES[kind] == "CDS" && name.starts_with("eds-") && !known {
+            if TYPES[kind] == "CDS"
+                && name.starts_with("eds-")
+                && self.known[kind].get(&name) != Some(&version)
+            {
                 self.rewarm.insert(name);
             }
         }
         if is_full(kind) {
             let repeats = carried == before && !std::mem::take(&mut self.grew[kind]);
             assert!(!repeats, "{} is sent twice", TYPES[kind]);
-            self.given[kind] = carried;
         } else {
             assert!(!carried.is_empty(), "an empty response that says nothing");
-            self.given[kind].extend(carried);
         }
         if TYPES[kind] == "ECDS" {
             assert!(response.resources.len() <= 1);
         }
         self.last_nonce[kind] = response.nonce.clone();
-        self.before[kind] = Some((before, rewarm));
+        self.flights[kind].push(Flight {
+            nonce: response.nonce.clone(),
+            version: response.version_info.clone(),
+            ticks: 0,
+            carried,
+            rewarmed,
+        });
         self.to_client.push_back(response);
     }
 
