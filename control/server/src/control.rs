@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use keyward_keys::{Change, KeyIndex, KeyView};
-use keyward_resource::{KINDS, ObjectKey, Reports};
+use keyward_resource::{KINDS, Reports};
 use keyward_store::{Revision, Selector, Store, StoreError, Watch};
 use keyward_translate::xds::{CLUSTER, ENDPOINT, EXTENSION};
 use keyward_translate::{FilterCode, LastGood, Output, Settings, XdsResources, misconfigured_node, xds};
@@ -270,8 +270,8 @@ impl ControlLoop {
                 for refused in &one_type.rejected {
                     let reason =
                         format!("proxy {} refuses it: {}", client.client.node_id, refused.message.trim());
-                    for object in origin(resources, &one_type.type_url, &refused.name) {
-                        reports.reject(object.clone(), reason.clone());
+                    for object in resources.blame(&one_type.type_url, &refused.name, &refused.message) {
+                        reports.reject(object, reason.clone());
                     }
                 }
             }
@@ -279,13 +279,6 @@ impl ControlLoop {
         let published = Published { revision: Some(self.revision), reports, index: Arc::clone(&self.index) };
         self.outlets.published.send_replace(Arc::new(published));
     }
-}
-
-/// The objects that a resource was made from.
-fn origin<'a>(resources: &'a XdsResources, type_url: &str, name: &str) -> &'a [ObjectKey] {
-    let found =
-        resources.origin.iter().find(|((of_type, of_name), _)| *of_type == type_url && of_name == name);
-    found.map_or(&[], |(_, objects)| objects)
 }
 
 fn snapshot(resources: &XdsResources) -> keyward_xds::Snapshot {

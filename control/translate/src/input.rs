@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use keyward_filter_core::config::Policy;
 use keyward_resource::kinds::auth_config::AuthConfig;
 use keyward_resource::kinds::gateway::Gateway;
 use keyward_resource::kinds::upstream::Upstream;
@@ -54,9 +53,6 @@ pub struct LastGood {
 pub struct Output {
     /// The proxies by node role, `<system namespace>~<proxy>`.
     pub proxies: BTreeMap<String, Proxy>,
-    /// The policies of all accepted AuthConfigs by auth id, needed by a proxy or not: the control
-    /// server keeps a retired policy in force until no Envoy uses the routes that needed it.
-    pub policies: BTreeMap<String, Policy>,
     /// What there is to say about every object of the input.
     pub reports: Reports,
     /// To be given to the next translation.

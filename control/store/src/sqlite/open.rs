@@ -88,8 +88,12 @@ pub(super) struct Opened {
     // Fields drop in order: the lock is given up after the connection has written its last.
     pub(super) connection: Connection,
     pub(super) revision: Revision,
-    _lock: File,
+    _lock: Lock,
 }
+
+/// The lock beside the file.
+#[derive(Debug)]
+struct Lock(File);
 
 /// Opens or makes the store.
 pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
@@ -155,7 +159,7 @@ fn prepare(path: &Path, connection: &mut Connection) -> Result<(), OpenError> {
 }
 
 /// Takes the lock beside the file. It goes with the process, however that ends.
-fn lock(path: &Path) -> Result<File, OpenError> {
+fn lock(path: &Path) -> Result<Lock, OpenError> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let lock_path = PathBuf::from(name);
@@ -181,7 +185,7 @@ fn lock(path: &Path) -> Result<File, OpenError> {
     // For people who wonder who has it; nothing relies on it.
     file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
     writeln!(file, "{}", std::process::id()).map_err(failed)?;
-    Ok(file)
+    Ok(Lock(file))
 }
 
 /// Makes the file, if it is not there. SQLite gives the same mode to the files that it puts beside
@@ -198,6 +202,17 @@ fn make_private(path: &Path) -> io::Result<()> {
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
     }
     Ok(())
+}
+
+// === impl Lock ===
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing alone would not do while a process that is just being started still has a copy.
+        if let Err(error) = self.0.unlock() {
+            tracing::warn!("the lock of the store is given up only with the process: {error}");
+        }
+    }
 }
 
 // === impl OpenError ===

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyward_filter_core::config::Policy;
-use keyward_resource::kinds::auth_config::AuthConfig;
+use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig};
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
 use super::kind::AUTH_CONFIG;
@@ -38,11 +38,8 @@ pub(super) fn check<'a>(input: &'a Input, settings: &Settings, reports: &mut Rep
 fn problems(auth_config: &AuthConfig, settings: &Settings) -> Vec<String> {
     let auth = &auth_config.api_key_auth;
     let mut problems = Vec::new();
-    if auth.label_selector.is_empty() && auth.secret_refs.is_empty() {
-        problems.push(
-            "it selects no Secret: give labelSelector or apiKeySecretRefs, else no key could ever be valid"
-                .to_owned(),
-        );
+    if auth.selects_nothing() {
+        problems.push(ApiKeyAuth::SELECTS_NOTHING.to_owned());
     }
     // The underscore spellings are removed together with the header itself, see xds::identity.
     if auth.header_name.replace('_', "-").eq_ignore_ascii_case(&settings.identity_header.replace('_', "-")) {

@@ -61,7 +61,7 @@ pub fn translate(input: &Input, settings: &Settings, last_good: &LastGood) -> Ou
         proxy.policies = needed.map(|(auth_id, policy)| (auth_id.clone(), policy.clone())).collect();
         proxy.tables = proxy.policies.values().map(|policy| policy.table.clone()).collect();
     }
-    Output { proxies, policies, reports, last_good: served.last_good }
+    Output { proxies, reports, last_good: served.last_good }
 }
 
 fn empty_proxy(role: &str, known: &Known<'_>) -> Proxy {
