@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::kinds::{self, Resource};
 use crate::meta::Meta;
-use crate::reader::{Object, Shape};
+use crate::reader::Object;
+use crate::schema::{Field, Message, Type};
 
 /// A group and a version: what `apiVersion` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,7 +36,7 @@ pub struct Kind {
     /// The original product's names of the same kind, served as aliases of the same objects.
     pub aliases: &'static [GroupVersion],
     /// The fields at the top.
-    pub(crate) fields: &'static Shape,
+    pub fields: &'static Message,
     /// Brings a user's object into the form in which it is stored, as far as it is well formed.
     pub(crate) normalize: fn(&mut Map<String, Value>),
     /// Reads the fields, noting every mistake.
@@ -87,9 +88,31 @@ pub fn served() -> Vec<GroupVersion> {
     served
 }
 
-/// The fields of a kind that has nothing but a spec.
-pub(crate) const SPEC_ONLY: Shape =
-    Shape { known: &["apiVersion", "kind", "metadata", "spec"], unsupported: &[] };
+/// `apiVersion`.
+pub(crate) const API_VERSION: Field = Field::new(
+    "apiVersion",
+    Type::String,
+    "The group and the version of the kind, such as `gateway.keyward.io/v1`.",
+);
+/// `kind`.
+pub(crate) const KIND: Field = Field::new("kind", Type::String, "The kind of the object.");
+/// `metadata`.
+pub(crate) const METADATA: Field = Field::required(
+    "metadata",
+    Type::Object(&crate::metadata::METADATA),
+    "The name of the object and what belongs to every object.",
+);
+/// `status`.
+pub(crate) const STATUS: Field = Field::new(
+    "status",
+    Type::Object(&crate::status::STATUS),
+    "What the control server says of the object. Written by the server alone.",
+);
+
+/// `spec`.
+pub(crate) const fn spec(message: &'static Message) -> Field {
+    Field::required("spec", Type::Object(message), "What is wanted.")
+}
 
 /// For a kind that does not differ between what people write and what is stored.
 pub(crate) fn as_written(_: &mut Map<String, Value>) {}

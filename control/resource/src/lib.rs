@@ -23,6 +23,8 @@ mod metadata;
 mod object;
 mod reader;
 mod report;
+pub mod schema;
+mod status;
 mod syntax;
 
 pub use api_status::ApiStatus;

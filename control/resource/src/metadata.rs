@@ -5,22 +5,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use crate::meta::{Meta, ObjectRef};
-use crate::reader::{List, Node, Shape};
+use crate::reader::{List, Node};
+use crate::schema::{Field, Message, Type};
 use crate::syntax::{self, Check};
 
 /// All annotations of an object together, as Kubernetes limits them.
 const MAX_ANNOTATIONS_LEN: usize = 256 * 1024;
 
-const METADATA: Shape = Shape {
-    known: &[
-        "name",
-        "namespace",
-        "labels",
-        "annotations",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
+pub(crate) static METADATA: Message = Message {
+    name: "Metadata",
+    doc: "",
+    fields: &[
+        Field::new("name", Type::Any, ""),
+        Field::new("namespace", Type::Any, ""),
+        Field::new("labels", Type::Any, ""),
+        Field::new("annotations", Type::Any, ""),
+        Field::new("uid", Type::Any, ""),
+        Field::new("resourceVersion", Type::Any, ""),
+        Field::new("generation", Type::Any, ""),
+        Field::new("creationTimestamp", Type::Any, ""),
     ],
     unsupported: &["generateName", "finalizers", "ownerReferences"],
 };
@@ -35,7 +38,12 @@ const SERVERS_OWN: &[&str] = &[
     "selfLink",
 ];
 
-const REFERENCE: Shape = Shape { known: &["name", "namespace"], unsupported: &[] };
+static REFERENCE: Message = Message {
+    name: "Reference",
+    doc: "",
+    fields: &[Field::new("name", Type::Any, ""), Field::new("namespace", Type::Any, "")],
+    unsupported: &[],
+};
 
 /// Drops what people cannot say and fills in what the path of the request says.
 pub(crate) fn normalize(metadata: &mut Map<String, Value>, namespace: &str, name: Option<&str>) {

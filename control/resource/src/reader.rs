@@ -9,6 +9,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::error::{FieldError, FieldErrorReason};
+use crate::schema::Message;
 
 /// More mistakes than this are counted, not listed: nobody reads them.
 const MAX_ERRORS: usize = 100;
@@ -20,14 +21,6 @@ const MAX_ECHO: usize = 120;
 pub(crate) struct Errors {
     list: RefCell<Vec<FieldError>>,
     left_out: Cell<usize>,
-}
-
-/// The fields of an object.
-pub(crate) struct Shape {
-    /// Those that are read.
-    pub(crate) known: &'static [&'static str],
-    /// Those of the original product that are refused by name until they are implemented.
-    pub(crate) unsupported: &'static [&'static str],
 }
 
 /// Where a value stands in its object.
@@ -53,7 +46,7 @@ pub(crate) struct Node<'a> {
 pub(crate) struct Object<'a> {
     node: Node<'a>,
     map: &'a Map<String, Value>,
-    shape: &'static Shape,
+    shape: &'static Message,
 }
 
 /// An object whose keys are free.
@@ -76,6 +69,17 @@ fn kind_of(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
+    }
+}
+
+/// What is said of a field that is not known.
+fn unknown(shape: &'static Message, key: &str) -> String {
+    match shape.nearest(key) {
+        Some(nearest) => format!("unknown field; did you mean \"{nearest}\"?"),
+        None => {
+            let names: Vec<_> = shape.fields.iter().map(|field| field.name).collect();
+            format!("unknown field; known here: {}", quoted(&names))
+        }
     }
 }
 
@@ -224,18 +228,15 @@ impl<'a> Node<'a> {
     }
 
     /// An object with these fields. Unknown and unimplemented fields are noted at once.
-    pub(crate) fn object(self, shape: &'static Shape) -> Option<Object<'a>> {
+    pub(crate) fn object(self, shape: &'static Message) -> Option<Object<'a>> {
         let Value::Object(map) = self.value else { return self.wrong_type("an object") };
         for (key, value) in map {
             let field = Node { value, path: Path::Key(&self.path, key), ..self };
-            if shape.known.contains(&key.as_str()) {
+            if shape.field(key).is_some() {
             } else if shape.unsupported.contains(&key.as_str()) {
                 field.error(FieldErrorReason::NotSupported, "is not supported yet by this version");
             } else {
-                field.error(
-                    FieldErrorReason::Invalid,
-                    format!("unknown field; known here: {}", quoted(shape.known)),
-                );
+                field.error(FieldErrorReason::Invalid, unknown(shape, key));
             }
         }
         Some(Object { node: self, map, shape })
@@ -280,7 +281,7 @@ impl<'a> Node<'a> {
 impl<'a> Object<'a> {
     /// A field that may be missing; null counts as missing.
     pub(crate) fn optional<'b>(&'b self, key: &'b str) -> Option<Node<'b>> {
-        debug_assert!(self.shape.known.contains(&key), "{key} is not in the shape");
+        debug_assert!(self.shape.field(key).is_some(), "{key} is not a field of {}", self.shape.name);
         let value = self.map.get(key).filter(|value| !value.is_null())?;
         Some(Node { value, path: Path::Key(&self.node.path, key), ..self.node })
     }

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::error::FieldErrorReason;
-use crate::kind::{CATEGORY, GroupVersion, Kind, SPEC_ONLY, as_written};
+use crate::kind::{
+    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+};
 use crate::kinds::Resource;
 use crate::meta::{Meta, ObjectRef};
 use crate::metadata;
-use crate::reader::{Node, Object, Shape};
+use crate::reader::{Node, Object};
+use crate::schema::{Field, Message, Type};
 use crate::syntax;
 
 /// An `AuthConfig`.
@@ -40,15 +43,29 @@ pub(crate) static KIND: Kind = Kind {
     categories: &[CATEGORY],
     group_version: GroupVersion { group: "enterprise.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "enterprise.gloo.solo.io", version: "v1" }],
-    fields: &SPEC_ONLY,
+    fields: &FIELDS,
     normalize: as_written,
     read,
 };
 
-const SPEC: Shape = Shape { known: &["configs", "failOnRedirect"], unsupported: &["booleanExpr"] };
+static FIELDS: Message = Message {
+    name: "AuthConfig",
+    doc: "What a secured route demands of a request.",
+    fields: &[API_VERSION, KIND_FIELD, METADATA, spec(&SPEC), STATUS],
+    unsupported: &[],
+};
 
-const CONFIG: Shape = Shape {
-    known: &["name", "apiKeyAuth"],
+static SPEC: Message = Message {
+    name: "AuthConfigSpec",
+    doc: "",
+    fields: &[Field::new("configs", Type::Any, ""), Field::new("failOnRedirect", Type::Any, "")],
+    unsupported: &["booleanExpr"],
+};
+
+static CONFIG: Message = Message {
+    name: "AuthConfigConfig",
+    doc: "",
+    fields: &[Field::new("name", Type::Any, ""), Field::new("apiKeyAuth", Type::Any, "")],
     unsupported: &[
         "basicAuth",
         "hmacAuth",
@@ -64,8 +81,16 @@ const CONFIG: Shape = Shape {
     ],
 };
 
-const API_KEY_AUTH: Shape = Shape {
-    known: &["headerName", "k8sSecretApikeyStorage", "labelSelector", "apiKeySecretRefs", "forwardKey"],
+static API_KEY_AUTH: Message = Message {
+    name: "AuthConfigApiKeyAuth",
+    doc: "",
+    fields: &[
+        Field::new("headerName", Type::Any, ""),
+        Field::new("k8sSecretApikeyStorage", Type::Any, ""),
+        Field::new("labelSelector", Type::Any, ""),
+        Field::new("apiKeySecretRefs", Type::Any, ""),
+        Field::new("forwardKey", Type::Any, ""),
+    ],
     unsupported: &[
         "aerospikeApikeyStorage",
         "digest",
@@ -77,7 +102,12 @@ const API_KEY_AUTH: Shape = Shape {
     ],
 };
 
-const STORAGE: Shape = Shape { known: &["labelSelector", "apiKeySecretRefs"], unsupported: &[] };
+static STORAGE: Message = Message {
+    name: "AuthConfigStorage",
+    doc: "",
+    fields: &[Field::new("labelSelector", Type::Any, ""), Field::new("apiKeySecretRefs", Type::Any, "")],
+    unsupported: &[],
+};
 
 /// The header that carries the key when none is named.
 const DEFAULT_HEADER: &str = "api-key";

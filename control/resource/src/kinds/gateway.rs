@@ -2,11 +2,14 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::kind::{CATEGORY, GroupVersion, Kind, SPEC_ONLY, as_written};
+use crate::kind::{
+    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+};
 use crate::kinds::Resource;
 use crate::meta::{Meta, ObjectRef};
 use crate::metadata;
-use crate::reader::{Node, Object, Shape};
+use crate::reader::{Node, Object};
+use crate::schema::{Field, Message, Type};
 use crate::syntax;
 
 /// A `Gateway`.
@@ -32,18 +35,36 @@ pub(crate) static KIND: Kind = Kind {
     categories: &[CATEGORY],
     group_version: GroupVersion { group: "gateway.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gateway.solo.io", version: "v1" }],
-    fields: &SPEC_ONLY,
+    fields: &FIELDS,
     normalize: as_written,
     read,
 };
 
-const SPEC: Shape = Shape {
-    known: &["bindAddress", "bindPort", "httpGateway", "proxyNames", "ssl", "useProxyProto"],
+static FIELDS: Message = Message {
+    name: "Gateway",
+    doc: "An address that proxies listen on, and the virtual services that are served there.",
+    fields: &[API_VERSION, KIND_FIELD, METADATA, spec(&SPEC), STATUS],
+    unsupported: &[],
+};
+
+static SPEC: Message = Message {
+    name: "GatewaySpec",
+    doc: "",
+    fields: &[
+        Field::new("bindAddress", Type::Any, ""),
+        Field::new("bindPort", Type::Any, ""),
+        Field::new("httpGateway", Type::Any, ""),
+        Field::new("proxyNames", Type::Any, ""),
+        Field::new("ssl", Type::Any, ""),
+        Field::new("useProxyProto", Type::Any, ""),
+    ],
     unsupported: &["hybridGateway", "options", "routeOptions", "tcpGateway"],
 };
 
-const HTTP_GATEWAY: Shape = Shape {
-    known: &["virtualServices"],
+static HTTP_GATEWAY: Message = Message {
+    name: "GatewayHttpGateway",
+    doc: "",
+    fields: &[Field::new("virtualServices", Type::Any, "")],
     unsupported: &[
         "options",
         "virtualServiceExpressions",

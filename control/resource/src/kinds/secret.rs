@@ -9,7 +9,8 @@ use sha2::{Digest as _, Sha256};
 use crate::kind::{GroupVersion, Kind};
 use crate::kinds::Resource;
 use crate::meta::Meta;
-use crate::reader::{Node, Object, Shape};
+use crate::reader::{Node, Object};
+use crate::schema::{Field, Message, Type};
 use crate::syntax;
 
 /// The longest API key, in bytes.
@@ -53,8 +54,18 @@ pub(crate) static KIND: Kind = Kind {
     read,
 };
 
-const FIELDS: Shape = Shape {
-    known: &["apiVersion", "kind", "metadata", "type", "data", "stringData", "immutable"],
+static FIELDS: Message = Message {
+    name: "SecretFields",
+    doc: "",
+    fields: &[
+        Field::new("apiVersion", Type::Any, ""),
+        Field::new("kind", Type::Any, ""),
+        Field::new("metadata", Type::Any, ""),
+        Field::new("type", Type::Any, ""),
+        Field::new("data", Type::Any, ""),
+        Field::new("stringData", Type::Any, ""),
+        Field::new("immutable", Type::Any, ""),
+    ],
     unsupported: &[],
 };
 

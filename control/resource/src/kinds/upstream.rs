@@ -2,10 +2,13 @@
 
 use std::net::IpAddr;
 
-use crate::kind::{CATEGORY, GroupVersion, Kind, SPEC_ONLY, as_written};
+use crate::kind::{
+    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+};
 use crate::kinds::Resource;
 use crate::meta::Meta;
-use crate::reader::{Node, Object, Shape};
+use crate::reader::{Node, Object};
+use crate::schema::{Field, Message, Type};
 use crate::syntax;
 
 /// An `Upstream` with static hosts.
@@ -43,13 +46,22 @@ pub(crate) static KIND: Kind = Kind {
     categories: &[CATEGORY],
     group_version: GroupVersion { group: "service.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gloo.solo.io", version: "v1" }],
-    fields: &SPEC_ONLY,
+    fields: &FIELDS,
     normalize: as_written,
     read,
 };
 
-const SPEC: Shape = Shape {
-    known: &["static"],
+static FIELDS: Message = Message {
+    name: "Upstream",
+    doc: "Where requests go.",
+    fields: &[API_VERSION, KIND_FIELD, METADATA, spec(&SPEC), STATUS],
+    unsupported: &[],
+};
+
+static SPEC: Message = Message {
+    name: "UpstreamSpec",
+    doc: "",
+    fields: &[Field::new("static", Type::Any, "")],
     unsupported: &[
         "ai",
         "aws",
@@ -85,10 +97,17 @@ const SPEC: Shape = Shape {
     ],
 };
 
-const STATIC: Shape = Shape { known: &["hosts", "useTls"], unsupported: &["autoSniRewrite", "serviceSpec"] };
+static STATIC: Message = Message {
+    name: "UpstreamStatic",
+    doc: "",
+    fields: &[Field::new("hosts", Type::Any, ""), Field::new("useTls", Type::Any, "")],
+    unsupported: &["autoSniRewrite", "serviceSpec"],
+};
 
-const HOST: Shape = Shape {
-    known: &["addr", "port"],
+static HOST: Message = Message {
+    name: "UpstreamHost",
+    doc: "",
+    fields: &[Field::new("addr", Type::Any, ""), Field::new("port", Type::Any, "")],
     unsupported: &["healthCheckConfig", "loadBalancingWeight", "metadata", "sniAddr"],
 };
 

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::kind::{CATEGORY, GroupVersion, Kind, SPEC_ONLY, as_written};
+use crate::kind::{
+    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+};
 use crate::kinds::Resource;
 use crate::meta::{Meta, ObjectRef};
 use crate::metadata;
-use crate::reader::{Node, Object, Shape};
+use crate::reader::{Node, Object};
+use crate::schema::{Field, Message, Type};
 use crate::syntax;
 
 /// A `VirtualService`.
@@ -64,18 +67,40 @@ pub(crate) static KIND: Kind = Kind {
     categories: &[CATEGORY],
     group_version: GroupVersion { group: "gateway.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gateway.solo.io", version: "v1" }],
-    fields: &SPEC_ONLY,
+    fields: &FIELDS,
     normalize: as_written,
     read,
 };
 
-const SPEC: Shape = Shape { known: &["virtualHost", "displayName"], unsupported: &["sslConfig"] };
+static FIELDS: Message = Message {
+    name: "VirtualService",
+    doc: "Domains, and the routes under them.",
+    fields: &[API_VERSION, KIND_FIELD, METADATA, spec(&SPEC), STATUS],
+    unsupported: &[],
+};
 
-const VIRTUAL_HOST: Shape =
-    Shape { known: &["domains", "routes", "options"], unsupported: &["optionsConfigRefs"] };
+static SPEC: Message = Message {
+    name: "VirtualServiceSpec",
+    doc: "",
+    fields: &[Field::new("virtualHost", Type::Any, ""), Field::new("displayName", Type::Any, "")],
+    unsupported: &["sslConfig"],
+};
 
-const VIRTUAL_HOST_OPTIONS: Shape = Shape {
-    known: &["extauth"],
+static VIRTUAL_HOST: Message = Message {
+    name: "VirtualServiceVirtualHost",
+    doc: "",
+    fields: &[
+        Field::new("domains", Type::Any, ""),
+        Field::new("routes", Type::Any, ""),
+        Field::new("options", Type::Any, ""),
+    ],
+    unsupported: &["optionsConfigRefs"],
+};
+
+static VIRTUAL_HOST_OPTIONS: Message = Message {
+    name: "VirtualServiceVirtualHostOptions",
+    doc: "",
+    fields: &[Field::new("extauth", Type::Any, "")],
     unsupported: &[
         "bufferPerRoute",
         "cors",
@@ -107,8 +132,15 @@ const VIRTUAL_HOST_OPTIONS: Shape = Shape {
     ],
 };
 
-const ROUTE: Shape = Shape {
-    known: &["name", "matchers", "routeAction", "options"],
+static ROUTE: Message = Message {
+    name: "VirtualServiceRoute",
+    doc: "",
+    fields: &[
+        Field::new("name", Type::Any, ""),
+        Field::new("matchers", Type::Any, ""),
+        Field::new("routeAction", Type::Any, ""),
+        Field::new("options", Type::Any, ""),
+    ],
     unsupported: &[
         "delegateAction",
         "directResponseAction",
@@ -119,21 +151,31 @@ const ROUTE: Shape = Shape {
     ],
 };
 
-const MATCHER: Shape = Shape {
-    known: &["prefix", "caseSensitive"],
+static MATCHER: Message = Message {
+    name: "VirtualServiceMatcher",
+    doc: "",
+    fields: &[Field::new("prefix", Type::Any, ""), Field::new("caseSensitive", Type::Any, "")],
     unsupported: &["connectMatcher", "exact", "headers", "methods", "queryParameters", "regex"],
 };
 
-const ROUTE_ACTION: Shape = Shape {
-    known: &["single"],
+static ROUTE_ACTION: Message = Message {
+    name: "VirtualServiceRouteAction",
+    doc: "",
+    fields: &[Field::new("single", Type::Any, "")],
     unsupported: &["clusterHeader", "dynamicForwardProxy", "multi", "upstreamGroup"],
 };
 
-const SINGLE: Shape =
-    Shape { known: &["upstream"], unsupported: &["consul", "destinationSpec", "kube", "subset"] };
+static SINGLE: Message = Message {
+    name: "VirtualServiceSingle",
+    doc: "",
+    fields: &[Field::new("upstream", Type::Any, "")],
+    unsupported: &["consul", "destinationSpec", "kube", "subset"],
+};
 
-const ROUTE_OPTIONS: Shape = Shape {
-    known: &["autoHostRewrite", "extauth"],
+static ROUTE_OPTIONS: Message = Message {
+    name: "VirtualServiceRouteOptions",
+    doc: "",
+    fields: &[Field::new("autoHostRewrite", Type::Any, ""), Field::new("extauth", Type::Any, "")],
     unsupported: &[
         "ai",
         "appendXForwardedHost",
@@ -178,7 +220,12 @@ const ROUTE_OPTIONS: Shape = Shape {
     ],
 };
 
-const EXT_AUTH: Shape = Shape { known: &["disable", "configRef"], unsupported: &["customAuth"] };
+static EXT_AUTH: Message = Message {
+    name: "VirtualServiceExtAuth",
+    doc: "",
+    fields: &[Field::new("disable", Type::Any, ""), Field::new("configRef", Type::Any, "")],
+    unsupported: &["customAuth"],
+};
 
 fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     let spec = fields.required("spec", "a VirtualService needs a spec")?.object(&SPEC)?;
