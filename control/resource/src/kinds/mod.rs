@@ -2,6 +2,8 @@
 
 pub mod auth_config;
 pub mod gateway;
+pub mod options;
+pub mod route;
 pub mod secret;
 pub mod upstream;
 pub mod virtual_service;

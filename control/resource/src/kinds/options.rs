@@ -1,0 +1,326 @@
+//! Options of virtual hosts and routes, written in place or in `VirtualHostOption` and `RouteOption`
+//! objects.
+//!
+//! Options are merged whole field by whole field: who comes first decides about a field, and what it
+//! leaves unset the next one fills in.
+
+use std::time::Duration;
+
+use crate::meta::ObjectRef;
+
+/// Options of a virtual host, for all its routes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VirtualHostOptions {
+    /// Authentication; inherited by every route that has none of its own.
+    pub extauth: Option<ExtAuth>,
+    /// Retries; inherited by every route that has none of its own.
+    pub retries: Option<Retries>,
+    /// Headers that are added or removed, beside those of the route.
+    pub header_manipulation: Option<HeaderManipulation>,
+    /// Cross-origin requests; inherited by every route that has none of its own.
+    pub cors: Option<Cors>,
+    /// Tells the upstream in `x-envoy-attempt-count` which attempt it sees.
+    pub include_request_attempt_count: Option<bool>,
+    /// Tells the client in `x-envoy-attempt-count` how many attempts there were.
+    pub include_attempt_count_in_response: Option<bool>,
+}
+
+/// Options of a route.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RouteOptions {
+    /// Authentication; decides instead of the virtual host's.
+    pub extauth: Option<ExtAuth>,
+    /// The host that the upstream sees.
+    pub host_rewrite: Option<HostRewrite>,
+    /// Adds the client's host as `x-forwarded-host` when the host is rewritten.
+    pub append_x_forwarded_host: Option<bool>,
+    /// Stands in place of the matched prefix (or the whole path of an exact or regex matcher). Empty
+    /// counts as unset.
+    pub prefix_rewrite: Option<String>,
+    /// Replaces what it matches in the path.
+    pub regex_rewrite: Option<RegexRewrite>,
+    /// How long a whole response may take; zero for no limit. Unset: 15 s.
+    pub timeout: Option<Duration>,
+    /// How long a stream may be silent; zero for no limit. Unset: as the listener.
+    pub idle_timeout: Option<Duration>,
+    /// The longest life of a stream.
+    pub max_stream_duration: Option<MaxStreamDuration>,
+    /// Retries.
+    pub retries: Option<Retries>,
+    /// Headers that are added or removed.
+    pub header_manipulation: Option<HeaderManipulation>,
+    /// Cross-origin requests.
+    pub cors: Option<Cors>,
+    /// Faults for tests.
+    pub faults: Option<Faults>,
+    /// A copy of the requests goes elsewhere.
+    pub shadowing: Option<Shadowing>,
+    /// Protocol upgrades.
+    pub upgrades: Option<Vec<Upgrade>>,
+    /// What ring hash and maglev hash; the first that applies unless one is terminal.
+    pub lb_hash: Option<Vec<HashPolicy>>,
+}
+
+/// Authentication of a virtual host or of a route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExtAuth {
+    /// No authentication.
+    Disable,
+    /// As this `AuthConfig` says.
+    ConfigRef(ObjectRef),
+}
+
+/// The host that the upstream sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostRewrite {
+    /// This one.
+    Literal(String),
+    /// The host name of the chosen endpoint, if true.
+    Auto(bool),
+    /// The value of this header of the request.
+    Header(String),
+    /// What the expression makes of the path.
+    PathRegex(RegexRewrite),
+}
+
+/// Replaces what an expression matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegexRewrite {
+    /// The expression (RE2).
+    pub regex: String,
+    /// The replacement; `\1` stands for the first group.
+    pub substitution: String,
+}
+
+/// The longest life of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MaxStreamDuration {
+    /// Of any stream.
+    pub max_stream_duration: Option<Duration>,
+    /// The most that a client may ask for by `grpc-timeout`.
+    pub grpc_timeout_header_max: Option<Duration>,
+    /// Taken off what the client asked for.
+    pub grpc_timeout_header_offset: Option<Duration>,
+}
+
+/// Retries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retries {
+    /// When, in Envoy's words, comma separated: `5xx,connect-failure`.
+    pub retry_on: String,
+    /// How often. Unset: once.
+    pub num_retries: Option<u32>,
+    /// How long one attempt may take. Unset: as the route.
+    pub per_try_timeout: Option<Duration>,
+    /// The wait between attempts: base and longest.
+    pub back_off: Option<BackOff>,
+    /// Statuses for `retriable-status-codes`.
+    pub retriable_status_codes: Vec<u32>,
+}
+
+/// The wait between attempts, doubling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackOff {
+    /// The first, at least 1 ms.
+    pub base: Duration,
+    /// The longest. Unset: ten times the first.
+    pub max: Option<Duration>,
+}
+
+/// Headers that are added or removed. Removal comes before addition.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HeaderManipulation {
+    /// To the request.
+    pub request_add: Vec<HeaderToAdd>,
+    /// From the request.
+    pub request_remove: Vec<String>,
+    /// To the response.
+    pub response_add: Vec<HeaderToAdd>,
+    /// From the response.
+    pub response_remove: Vec<String>,
+}
+
+/// A header to add.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderToAdd {
+    /// The name in lower case.
+    pub name: String,
+    /// The value, in Envoy's format: `%REQ(:path)%` and the like are replaced.
+    pub value: String,
+    /// Keeps the values that are there already; otherwise they are replaced.
+    pub append: bool,
+}
+
+/// Cross-origin requests.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cors {
+    /// Origins by value; `*` for all.
+    pub allow_origin: Vec<String>,
+    /// Origins by expression.
+    pub allow_origin_regex: Vec<String>,
+    /// `access-control-allow-methods`.
+    pub allow_methods: Vec<String>,
+    /// `access-control-allow-headers`.
+    pub allow_headers: Vec<String>,
+    /// `access-control-expose-headers`.
+    pub expose_headers: Vec<String>,
+    /// `access-control-max-age`, in seconds.
+    pub max_age: Option<String>,
+    /// `access-control-allow-credentials`.
+    pub allow_credentials: bool,
+    /// No cross-origin handling on this route.
+    pub disable_for_route: bool,
+}
+
+/// Faults for tests. Percentages are in millionths.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Faults {
+    /// Answers instead of the upstream.
+    pub abort: Option<Abort>,
+    /// Waits first.
+    pub delay: Option<Delay>,
+}
+
+/// An answer instead of the upstream's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Abort {
+    /// Of how many requests, in millionths.
+    pub per_million: u32,
+    /// The status, 200 to 599.
+    pub http_status: u16,
+}
+
+/// A wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delay {
+    /// Of how many requests, in millionths.
+    pub per_million: u32,
+    /// How long.
+    pub fixed_delay: Duration,
+}
+
+/// A copy of the requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shadowing {
+    /// Where to.
+    pub upstream: ObjectRef,
+    /// Of how many requests, in millionths.
+    pub per_million: u32,
+    /// Leaves the host without `-shadow`.
+    pub disable_host_suffix: bool,
+    /// The host of the copy.
+    pub host_rewrite: Option<String>,
+}
+
+/// A protocol upgrade.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upgrade {
+    /// Which.
+    pub kind: UpgradeKind,
+    /// Whether it is allowed.
+    pub enabled: bool,
+}
+
+/// Which protocol upgrade.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpgradeKind {
+    /// WebSocket.
+    WebSocket,
+    /// CONNECT.
+    Connect,
+}
+
+/// What a hash is taken of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HashPolicy {
+    /// What.
+    pub source: HashSource,
+    /// No later policy counts when this one applied.
+    pub terminal: bool,
+}
+
+/// What a hash is taken of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HashSource {
+    /// A header.
+    Header(String),
+    /// A cookie, which is made when it is missing and a lifetime is given.
+    Cookie {
+        /// Its name.
+        name: String,
+        /// Its lifetime; zero for a session.
+        ttl: Option<Duration>,
+        /// Its path.
+        path: Option<String>,
+    },
+    /// The address of the client.
+    SourceIp,
+}
+
+// === impl VirtualHostOptions ===
+
+impl VirtualHostOptions {
+    /// Fills in what is unset.
+    pub fn fill(&mut self, from: &Self) {
+        let Self {
+            extauth,
+            retries,
+            header_manipulation,
+            cors,
+            include_request_attempt_count,
+            include_attempt_count_in_response,
+        } = self;
+        fill(extauth, &from.extauth);
+        fill(retries, &from.retries);
+        fill(header_manipulation, &from.header_manipulation);
+        fill(cors, &from.cors);
+        fill(include_request_attempt_count, &from.include_request_attempt_count);
+        fill(include_attempt_count_in_response, &from.include_attempt_count_in_response);
+    }
+}
+
+// === impl RouteOptions ===
+
+impl RouteOptions {
+    /// Fills in what is unset.
+    pub fn fill(&mut self, from: &Self) {
+        let Self {
+            extauth,
+            host_rewrite,
+            append_x_forwarded_host,
+            prefix_rewrite,
+            regex_rewrite,
+            timeout,
+            idle_timeout,
+            max_stream_duration,
+            retries,
+            header_manipulation,
+            cors,
+            faults,
+            shadowing,
+            upgrades,
+            lb_hash,
+        } = self;
+        fill(extauth, &from.extauth);
+        fill(host_rewrite, &from.host_rewrite);
+        fill(append_x_forwarded_host, &from.append_x_forwarded_host);
+        fill(prefix_rewrite, &from.prefix_rewrite);
+        fill(regex_rewrite, &from.regex_rewrite);
+        fill(timeout, &from.timeout);
+        fill(idle_timeout, &from.idle_timeout);
+        fill(max_stream_duration, &from.max_stream_duration);
+        fill(retries, &from.retries);
+        fill(header_manipulation, &from.header_manipulation);
+        fill(cors, &from.cors);
+        fill(faults, &from.faults);
+        fill(shadowing, &from.shadowing);
+        fill(upgrades, &from.upgrades);
+        fill(lb_hash, &from.lb_hash);
+    }
+}
+
+fn fill<T: Clone>(field: &mut Option<T>, from: &Option<T>) {
+    if field.is_none() {
+        field.clone_from(from);
+    }
+}
