@@ -52,6 +52,9 @@ pub static KINDS: &[&Kind] = &[
     &kinds::auth_config::KIND,
     &kinds::upstream::KIND,
     &kinds::virtual_service::KIND,
+    &kinds::route_table::KIND,
+    &kinds::virtual_host_option::KIND,
+    &kinds::route_option::KIND,
     &kinds::gateway::KIND,
 ];
 

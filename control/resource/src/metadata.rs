@@ -38,7 +38,7 @@ const SERVERS_OWN: &[&str] = &[
     "selfLink",
 ];
 
-static REFERENCE: Message = Message {
+pub(crate) static REFERENCE: Message = Message {
     name: "Reference",
     doc: "",
     fields: &[Field::new("name", Type::Any, ""), Field::new("namespace", Type::Any, "")],

@@ -217,6 +217,16 @@ impl<'a> Node<'a> {
         count
     }
 
+    /// A whole number of 32 bits, negative or not.
+    pub(crate) fn signed(&self) -> Option<i32> {
+        let Value::Number(number) = self.value else { return self.wrong_type("a whole number") };
+        let signed = number.as_i64().and_then(|number| i32::try_from(number).ok());
+        if signed.is_none() {
+            self.invalid("must be a whole number of 32 bits");
+        }
+        signed
+    }
+
     /// A TCP port, not zero.
     pub(crate) fn port(&self) -> Option<u16> {
         let Value::Number(number) = self.value else { return self.wrong_type("a whole number") };

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use keyward_resource::kinds::{ExtAuth, HostAddr};
+use keyward_resource::kinds::{HostAddr, Route};
 use keyward_resource::{Format, Kind, ObjectRef, Resource, admit, decode, kind, parse_body};
 use serde_json::{Map, Value, json};
 
@@ -82,7 +82,6 @@ fn redacted(mut stored: Value) -> Value {
 
 /// What of the domain object is not in the stored form already: defaults, references, warnings.
 fn summary(resource: &Resource) -> Value {
-    let refs = |refs: &[ObjectRef]| refs.iter().map(ToString::to_string).collect::<Vec<_>>();
     match resource {
         Resource::ApiKeySecret(secret) => {
             let key = secret.key.map_or_else(|problem| problem.to_string(), |_| "a digest".to_owned());
@@ -109,31 +108,24 @@ fn summary(resource: &Resource) -> Value {
                 .collect();
             json!(hosts)
         }
-        Resource::VirtualService(service) => {
-            let extauth = |extauth: &Option<ExtAuth>| match extauth {
-                None => "none of its own".to_owned(),
-                Some(ExtAuth::Disable) => "disabled".to_owned(),
-                Some(ExtAuth::ConfigRef(config)) => config.to_string(),
-            };
-            let routes: Vec<_> = service
-                .routes
-                .iter()
-                .map(|route| {
-                    json!({
-                        "name": route.name,
-                        "prefixes": route.matchers.iter().map(|matcher| &matcher.prefix).collect::<Vec<_>>(),
-                        "upstream": route.upstream.to_string(),
-                        "autoHostRewrite": route.auto_host_rewrite,
-                        "extauth": extauth(&route.extauth),
-                    })
-                })
-                .collect();
-            json!({
-                "domains": service.domains,
-                "extauth": extauth(&service.extauth),
-                "routes": routes,
-                "warnings": service.warnings,
-            })
+        Resource::VirtualService(service) => json!({
+            "domains": service.domains,
+            "displayName": service.display_name,
+            "options": said(&service.options),
+            "optionsRefs": refs(&service.options_refs),
+            "routes": service.routes.iter().map(route).collect::<Vec<_>>(),
+            "warnings": service.warnings,
+        }),
+        Resource::RouteTable(table) => json!({
+            "weight": table.weight,
+            "routes": table.routes.iter().map(route).collect::<Vec<_>>(),
+            "warnings": table.warnings,
+        }),
+        Resource::VirtualHostOption(option) => {
+            json!({ "options": said(&option.options), "warnings": option.warnings })
+        }
+        Resource::RouteOption(option) => {
+            json!({ "options": said(&option.options), "warnings": option.warnings })
         }
         Resource::Gateway(gateway) => json!({
             "listens": SocketAddr::new(gateway.bind_address, gateway.bind_port).to_string(),
@@ -141,6 +133,31 @@ fn summary(resource: &Resource) -> Value {
             "virtualServices": refs(&gateway.virtual_services),
         }),
     }
+}
+
+fn refs(refs: &[ObjectRef]) -> Vec<String> {
+    refs.iter().map(ToString::to_string).collect()
+}
+
+fn route(route: &Route) -> Value {
+    json!({
+        "name": route.name,
+        "matchers": route.matchers.iter().map(said).collect::<Vec<_>>(),
+        "inheritableMatchers": route.inheritable_matchers,
+        "inheritablePathMatchers": route.inheritable_path_matchers,
+        "action": said(&route.action),
+        "options": said(&route.options),
+        "optionsRefs": refs(&route.options_refs),
+    })
+}
+
+/// What a domain value says: its debug form without fields that are unset or empty.
+fn said(value: &impl std::fmt::Debug) -> String {
+    let text = format!("{value:#?}");
+    let silent = [": None,", ": [],", ": {},"];
+    let lines = text.lines().filter(|line| !silent.iter().any(|end| line.ends_with(end)));
+    let text = lines.map(str::trim).collect::<Vec<_>>().join(" ");
+    text.replace("( ", "(").replace(", )", ")").replace("[ ", "[").replace(", ]", "]").replace(", }", " }")
 }
 
 /// Sorted keys, whatever features of `serde_json` are on.

@@ -112,6 +112,15 @@ impl Objects {
             Resource::VirtualService(service) => {
                 self.input.virtual_services.insert(id, Arc::new(service));
             }
+            Resource::RouteTable(table) => {
+                self.input.route_tables.insert(id, Arc::new(table));
+            }
+            Resource::VirtualHostOption(option) => {
+                self.input.virtual_host_options.insert(id, Arc::new(option));
+            }
+            Resource::RouteOption(option) => {
+                self.input.route_options.insert(id, Arc::new(option));
+            }
             Resource::Gateway(gateway) => {
                 self.input.gateways.insert(id, Arc::new(gateway));
             }
@@ -133,6 +142,9 @@ impl Objects {
             }
             "Upstream" => drop(self.input.upstreams.remove(&id)),
             "VirtualService" => drop(self.input.virtual_services.remove(&id)),
+            "RouteTable" => drop(self.input.route_tables.remove(&id)),
+            "VirtualHostOption" => drop(self.input.virtual_host_options.remove(&id)),
+            "RouteOption" => drop(self.input.route_options.remove(&id)),
             "Gateway" => drop(self.input.gateways.remove(&id)),
             _ => {}
         }

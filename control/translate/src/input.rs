@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use keyward_resource::kinds::auth_config::AuthConfig;
 use keyward_resource::kinds::gateway::Gateway;
+use keyward_resource::kinds::route_option::RouteOption;
+use keyward_resource::kinds::route_table::RouteTable;
 use keyward_resource::kinds::upstream::Upstream;
+use keyward_resource::kinds::virtual_host_option::VirtualHostOption;
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectRef, Reports};
 
@@ -34,6 +37,12 @@ pub struct Input {
     pub gateways: BTreeMap<ObjectRef, Arc<Gateway>>,
     /// The virtual services.
     pub virtual_services: BTreeMap<ObjectRef, Arc<VirtualService>>,
+    /// The route tables.
+    pub route_tables: BTreeMap<ObjectRef, Arc<RouteTable>>,
+    /// The shared options of virtual hosts.
+    pub virtual_host_options: BTreeMap<ObjectRef, Arc<VirtualHostOption>>,
+    /// The shared options of routes.
+    pub route_options: BTreeMap<ObjectRef, Arc<RouteOption>>,
     /// The upstreams.
     pub upstreams: BTreeMap<ObjectRef, Arc<Upstream>>,
     /// The auth configs.

@@ -91,6 +91,18 @@ impl PureControl {
                 self.input.virtual_services.insert(id, Arc::new(service));
                 None
             }
+            Resource::RouteTable(table) => {
+                self.input.route_tables.insert(id, Arc::new(table));
+                None
+            }
+            Resource::VirtualHostOption(option) => {
+                self.input.virtual_host_options.insert(id, Arc::new(option));
+                None
+            }
+            Resource::RouteOption(option) => {
+                self.input.route_options.insert(id, Arc::new(option));
+                None
+            }
             Resource::Gateway(gateway) => {
                 self.input.gateways.insert(id, Arc::new(gateway));
                 None

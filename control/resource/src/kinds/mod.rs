@@ -4,15 +4,24 @@ pub mod auth_config;
 pub mod gateway;
 pub mod options;
 pub mod route;
+pub mod route_option;
+pub mod route_table;
+mod routing;
 pub mod secret;
 pub mod upstream;
+pub mod virtual_host_option;
 pub mod virtual_service;
 
 pub use auth_config::{ApiKeyAuth, AuthConfig};
 pub use gateway::Gateway;
+pub use options::ExtAuth;
+pub use route::{Matcher, Route};
+pub use route_option::RouteOption;
+pub use route_table::RouteTable;
 pub use secret::{ApiKeySecret, KeyProblem};
 pub use upstream::{HostAddr, StaticHost, Upstream};
-pub use virtual_service::{ExtAuth, Matcher, Route, VirtualService};
+pub use virtual_host_option::VirtualHostOption;
+pub use virtual_service::VirtualService;
 
 use crate::meta::{Meta, ObjectKey};
 
@@ -29,6 +38,12 @@ pub enum Resource {
     Upstream(Upstream),
     /// A `VirtualService`.
     VirtualService(VirtualService),
+    /// A `RouteTable`.
+    RouteTable(RouteTable),
+    /// A `VirtualHostOption`.
+    VirtualHostOption(VirtualHostOption),
+    /// A `RouteOption`.
+    RouteOption(RouteOption),
     /// A `Gateway`.
     Gateway(Gateway),
 }
@@ -45,6 +60,9 @@ impl Resource {
             Self::AuthConfig(config) => &config.meta,
             Self::Upstream(upstream) => &upstream.meta,
             Self::VirtualService(service) => &service.meta,
+            Self::RouteTable(table) => &table.meta,
+            Self::VirtualHostOption(option) => &option.meta,
+            Self::RouteOption(option) => &option.meta,
             Self::Gateway(gateway) => &gateway.meta,
         }
     }
@@ -57,6 +75,9 @@ impl Resource {
             Self::AuthConfig(config) => &mut config.meta,
             Self::Upstream(upstream) => &mut upstream.meta,
             Self::VirtualService(service) => &mut service.meta,
+            Self::RouteTable(table) => &mut table.meta,
+            Self::VirtualHostOption(option) => &mut option.meta,
+            Self::RouteOption(option) => &mut option.meta,
             Self::Gateway(gateway) => &mut gateway.meta,
         }
     }
@@ -69,6 +90,9 @@ impl Resource {
             Self::AuthConfig(_) => auth_config::KIND.name,
             Self::Upstream(_) => upstream::KIND.name,
             Self::VirtualService(_) => virtual_service::KIND.name,
+            Self::RouteTable(_) => route_table::KIND.name,
+            Self::VirtualHostOption(_) => virtual_host_option::KIND.name,
+            Self::RouteOption(_) => route_option::KIND.name,
             Self::Gateway(_) => gateway::KIND.name,
         };
         ObjectKey::new(kind, &self.meta().namespace, &self.meta().name)

@@ -115,7 +115,30 @@ pub struct Retries {
     /// The wait between attempts: base and longest.
     pub back_off: Option<BackOff>,
     /// Statuses for `retriable-status-codes`.
-    pub retriable_status_codes: Vec<u32>,
+    pub retriable_status_codes: Vec<u16>,
+    /// Other priorities are tried before those that were tried already; they are counted anew after
+    /// this many attempts, at least 1.
+    pub previous_priorities: Option<u32>,
+    /// The wait that the upstream asks for in a header.
+    pub rate_limited_back_off: Option<RateLimitedBackOff>,
+}
+
+/// The wait that the upstream asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RateLimitedBackOff {
+    /// The headers that may say it, the first that does decides; at least one.
+    pub reset_headers: Vec<ResetHeader>,
+    /// A longer wait than this is not believed. Unset: 300 s.
+    pub max: Option<Duration>,
+}
+
+/// A header in which an upstream says how long to wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResetHeader {
+    /// The name in lower case.
+    pub name: String,
+    /// It holds a Unix time instead of seconds.
+    pub unix_timestamp: bool,
 }
 
 /// The wait between attempts, doubling.

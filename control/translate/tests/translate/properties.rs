@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use keyward_filter_core::config::auth_id_of_route;
+use keyward_resource::kinds::options::VirtualHostOptions;
 use keyward_resource::kinds::{AuthConfig, ExtAuth, Gateway, Route, Upstream, VirtualService};
 use keyward_resource::{Meta, ObjectKey, ObjectRef, State};
 use keyward_translate::proxy::{Auth, Listener, Proxy, Route as ProxyRoute, VirtualHost, names};
@@ -48,7 +49,7 @@ fn virtual_services() -> impl Strategy<Value = VirtualService> {
     let domains = subsequence(DOMAINS, 1..=2);
     (stored(), domains, routes(), extauth()).prop_map(|(meta, domains, routes, extauth)| VirtualService {
         meta,
-        extauth,
+        options: VirtualHostOptions { extauth, ..VirtualHostOptions::default() },
         ..virtual_service("", &domains, routes)
     })
 }

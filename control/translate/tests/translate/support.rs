@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use keyward_resource::kinds::options::{RouteOptions, VirtualHostOptions};
+use keyward_resource::kinds::route::{Action, PathMatcher, Target};
 use keyward_resource::kinds::{
     ApiKeyAuth, AuthConfig, ExtAuth, Gateway, HostAddr, Matcher, Route, StaticHost, Upstream, VirtualService,
 };
@@ -95,10 +97,12 @@ pub(crate) fn auth_config(name: &str) -> AuthConfig {
 pub(crate) fn route(prefix: &str, upstream: &str, extauth: Option<ExtAuth>) -> Route {
     Route {
         name: None,
-        matchers: vec![Matcher { prefix: prefix.to_owned() }],
-        upstream: ObjectRef::new("default", upstream),
-        auto_host_rewrite: false,
-        extauth,
+        matchers: vec![Matcher { path: Some(PathMatcher::Prefix(prefix.to_owned())), ..Matcher::default() }],
+        inheritable_matchers: None,
+        inheritable_path_matchers: None,
+        action: Action::Forward(Target::Single(ObjectRef::new("default", upstream))),
+        options: RouteOptions { extauth, ..RouteOptions::default() },
+        options_refs: Vec::new(),
     }
 }
 
@@ -107,7 +111,9 @@ pub(crate) fn virtual_service(name: &str, domains: &[&str], routes: Vec<Route>) 
         meta: meta("default", name, ""),
         domains: domains.iter().map(|domain| (*domain).to_owned()).collect(),
         routes,
-        extauth: None,
+        options: VirtualHostOptions::default(),
+        options_refs: Vec::new(),
+        display_name: None,
         warnings: Vec::new(),
     }
 }
