@@ -114,6 +114,20 @@ impl ApiStatus {
         Self::failure(400, "BadRequest", error.to_string()).about(details)
     }
 
+    /// 401: it is not clear who asks.
+    #[must_use]
+    pub fn unauthorized(message: impl Into<String>) -> Self {
+        Self::failure(401, "Unauthorized", message.into())
+    }
+
+    /// 403: whoever asks may not do that with this object, or with these objects when there is no name.
+    #[must_use]
+    pub fn denied(kind: &Kind, name: &str, why: &str) -> Self {
+        let object = if name.is_empty() { String::new() } else { format!(" {name:?}") };
+        let message = format!("{}{object} is forbidden: {why}", kind.qualified_plural());
+        Self::failure(403, "Forbidden", message).about(Details::of(kind, kind.plural, name))
+    }
+
     /// 403: not from there, or not by this name.
     #[must_use]
     pub fn forbidden(message: impl Into<String>) -> Self {

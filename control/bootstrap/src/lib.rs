@@ -1,0 +1,168 @@
+//! What a gateway proxy is started with: the bootstrap configuration of its Envoy.
+//!
+//! ```text
+//! BootstrapOptions ─▶ bootstrap ─▶ bootstrap.json ──names──▶ identity.sds.json ─▶ identity.pem
+//!                                                 └─names──▶ trust.sds.json    ─▶ ca.crt
+//! ```
+//!
+//! It says who the proxy is and where its control server is, and nothing else: all the rest comes
+//! over xDS. With TLS the certificates come from files that Envoy watches, through its file-based
+//! secret discovery, so that a new certificate needs no restart. Pure: text in, JSON out.
+
+mod tls;
+
+use std::net::{IpAddr, SocketAddr};
+
+use serde_json::{Value, json};
+
+pub use tls::{
+    CONTROL_URI, IDENTITY_FILE, IDENTITY_SECRET_FILE, TRUST_FILE, TRUST_SECRET_FILE, identity_secret,
+    trust_secret,
+};
+
+/// The name of the bootstrap configuration in a proxy's folder.
+pub const BOOTSTRAP_FILE: &str = "bootstrap.json";
+/// The Envoy cluster of the control server in every bootstrap, and in the filter's configuration.
+pub const CONTROL_CLUSTER: &str = "keyward-control";
+
+/// What a bootstrap configuration depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BootstrapOptions {
+    /// The node id.
+    pub node_id: String,
+    /// The node role, `<namespace>~<proxy>`: decides which configuration the proxy gets.
+    pub role: String,
+    /// The control server's gRPC port.
+    pub control: Endpoint,
+    /// Address of Envoy's admin.
+    pub admin: SocketAddr,
+    /// The folder with the proxy's certificates, as the proxy sees it. Without it there is no TLS.
+    pub certificates: Option<String>,
+}
+
+/// A host, by address or by name, and a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The host.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+/// A bootstrap configuration, as JSON.
+#[must_use]
+pub fn bootstrap(options: &BootstrapOptions) -> Value {
+    let ads_source = json!({
+        "ads": {},
+        "resource_api_version": "V3",
+        // Wait for the control server as long as it takes: an empty configuration is no answer.
+        "initial_fetch_timeout": "0s",
+    });
+    json!({
+        "node": {
+            "id": options.node_id,
+            "cluster": options.node_id,
+            "metadata": { "role": options.role },
+        },
+        "admin": { "address": socket_address(&Endpoint::from(options.admin)) },
+        "dynamic_resources": {
+            "ads_config": {
+                "api_type": "DELTA_GRPC",
+                "transport_api_version": "V3",
+                "set_node_on_first_message_only": true,
+                "grpc_services": [{
+                    "envoy_grpc": {
+                        "cluster_name": CONTROL_CLUSTER,
+                        // Back soon after a restart of the control server, without hammering it.
+                        "retry_policy": {
+                            "retry_back_off": { "base_interval": "0.1s", "max_interval": "2s" },
+                        },
+                    },
+                }],
+            },
+            "lds_config": ads_source,
+            "cds_config": ads_source,
+        },
+        "static_resources": { "clusters": [control_cluster(options)] },
+    })
+}
+
+fn control_cluster(options: &BootstrapOptions) -> Value {
+    let mut cluster = json!({
+        "name": CONTROL_CLUSTER,
+        "type": if options.control.is_address() { "STATIC" } else { "STRICT_DNS" },
+        "connect_timeout": if options.certificates.is_some() { "5s" } else { "1s" },
+        "load_assignment": {
+            "cluster_name": CONTROL_CLUSTER,
+            "endpoints": [{
+                "lb_endpoints": [{ "endpoint": { "address": socket_address(&options.control) } }],
+            }],
+        },
+        "typed_extension_protocol_options": {
+            "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+                "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+                "explicit_http_config": {
+                    "http2_protocol_options": {
+                        // A control server that is gone without a word is noticed in seconds.
+                        "connection_keepalive": { "interval": "5s", "timeout": "3s" },
+                    },
+                },
+            },
+        },
+    });
+    if let Some(folder) = &options.certificates {
+        cluster["transport_socket"] = tls::transport_socket(folder);
+    }
+    cluster
+}
+
+fn socket_address(endpoint: &Endpoint) -> Value {
+    json!({ "socket_address": { "address": endpoint.host, "port_value": endpoint.port } })
+}
+
+// === impl Endpoint ===
+
+impl Endpoint {
+    /// Reads `HOST:PORT`; an IPv6 address stands in brackets. Without a port it is `default_port`.
+    ///
+    /// # Errors
+    ///
+    /// When it is neither; for people.
+    pub fn parse(text: &str, default_port: u16) -> Result<Self, String> {
+        if let Ok(address) = text.parse::<SocketAddr>() {
+            return Ok(address.into());
+        }
+        let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+        if let Ok(address) = inside.parse::<IpAddr>() {
+            return Ok(Self { host: address.to_string(), port: default_port });
+        }
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) => {
+                (host, port.parse().map_err(|_| format!("{port:?} is no port: 1 to 65535"))?)
+            }
+            None => (text, default_port),
+        };
+        let label = |label: &str| {
+            !label.is_empty()
+                && label.len() <= 63
+                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+        };
+        if host.len() > 253 || !host.trim_end_matches('.').split('.').all(label) {
+            return Err(format!("{host:?} is neither an address nor a host name"));
+        }
+        Ok(Self { host: host.to_owned(), port })
+    }
+
+    fn is_address(&self) -> bool {
+        self.host.parse::<IpAddr>().is_ok()
+    }
+}
+
+impl From<SocketAddr> for Endpoint {
+    fn from(address: SocketAddr) -> Self {
+        Self { host: address.ip().to_string(), port: address.port() }
+    }
+}
+
+#[cfg(test)]
+mod tests;
