@@ -14,6 +14,8 @@ pub const DEFAULT_KEY_HEADER: &str = "api-key";
 pub const DEFAULT_WAIT_FOR_KEYS_MS: u32 = 5_000;
 /// The longest name of the control cluster: see [`crate::wire::grpc_service`].
 pub const MAX_CLUSTER_LEN: usize = 125;
+/// The most steps of a policy with a rule.
+pub const MAX_STEPS: usize = 10;
 /// Separates the auth id from the rest of a generated route name: `<namespace>/<name>|<route>`.
 pub const AUTH_ID_SEPARATOR: u8 = b'|';
 
@@ -42,6 +44,17 @@ pub struct FilterConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Policy {
+    /// The keys that it may look at, in order.
+    pub steps: Vec<Step>,
+    /// What must hold of them; without a rule, all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Rule>,
+}
+
+/// One key that a policy looks at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Step {
     /// The request header that carries the key, in lower case.
     pub key_header: String,
     /// The key table that decides.
@@ -49,6 +62,33 @@ pub struct Policy {
     /// Keeps the verified value of the key header for the upstream instead of removing it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forward_key: bool,
+    /// Headers that tell the upstream metadata of the key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<MetadataHeader>,
+}
+
+/// A header that tells the upstream metadata of the key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MetadataHeader {
+    /// The request header, in lower case. A key without these metadata leaves it unset.
+    pub header: String,
+    /// The name of the metadata.
+    pub entry: String,
+}
+
+/// What must hold of the steps of a policy. Evaluated from left to right, and no further than needed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Rule {
+    /// The step at this place holds a valid key.
+    Step(usize),
+    /// This does not hold.
+    Not(Box<Rule>),
+    /// All of these hold.
+    All(Vec<Rule>),
+    /// One of these holds.
+    Any(Vec<Rule>),
 }
 
 /// A plugin configuration that the filter does not take. The message tells nothing of its content.
@@ -77,6 +117,66 @@ impl FilterConfig {
             Ok(config)
         } else {
             Err(InvalidConfig::ControlCluster)
+        }
+    }
+}
+
+// === impl Policy ===
+
+impl Policy {
+    /// A policy that demands one key.
+    #[must_use]
+    pub fn of(step: Step) -> Self {
+        Self { steps: vec![step], rule: None }
+    }
+
+    /// The key tables that it needs.
+    pub fn tables(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().map(|step| step.table.as_str())
+    }
+
+    /// Whether nobody passes without a valid key, whatever the keys are: only then can a request that
+    /// passes be given an identity. Looks at every combination, so it gives up, with no, beyond
+    /// [`MAX_STEPS`].
+    #[must_use]
+    pub fn demands_a_key(&self) -> bool {
+        let steps = self.steps.len();
+        let Some(rule) = &self.rule else { return steps > 0 };
+        if steps > MAX_STEPS {
+            return false;
+        }
+        (0_u32..1 << steps).all(|valid| {
+            let mut held = false;
+            let holds = rule.holds(&mut |step| {
+                let valid = valid.checked_shr(u32::try_from(step).unwrap_or(u32::MAX)).unwrap_or(0) & 1 == 1;
+                held |= valid;
+                valid
+            });
+            !holds || held
+        })
+    }
+}
+
+// === impl Step ===
+
+impl Step {
+    /// A step that takes the key off and tells no metadata.
+    #[must_use]
+    pub fn new(key_header: impl Into<String>, table: impl Into<String>) -> Self {
+        Self { key_header: key_header.into(), table: table.into(), forward_key: false, headers: Vec::new() }
+    }
+}
+
+// === impl Rule ===
+
+impl Rule {
+    /// Whether it holds, if `step` tells what holds of one step.
+    pub fn holds(&self, step: &mut impl FnMut(usize) -> bool) -> bool {
+        match self {
+            Self::Step(at) => step(*at),
+            Self::Not(rule) => !rule.holds(step),
+            Self::All(rules) => rules.iter().all(|rule| rule.holds(step)),
+            Self::Any(rules) => rules.iter().any(|rule| rule.holds(step)),
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::config::{FilterConfig, Policy, auth_id_of_route};
+use crate::config::{FilterConfig, Policy, Step, auth_id_of_route};
 use crate::key;
+use crate::record::Record;
 use crate::table::Table;
 
 #[cfg(test)]
@@ -46,25 +47,36 @@ pub enum Forbidden {
     UnknownPolicy,
 }
 
-/// Proof that a key was verified. Only [`decide`] makes one, and only with one in hand can a
-/// request be given an identity.
+/// Proof that a request may pass. Only [`decide`] makes one, and only with one in hand can a request be
+/// given an identity.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Permit<'a> {
-    identity: &'a str,
     policy: &'a Policy,
-    key: Vec<u8>,
+    /// The last one names the identity.
+    last: Grant<'a>,
+    earlier: Vec<Grant<'a>>,
 }
 
-/// Decides on a request by its route's name and the first value of its key header.
+/// A key that was verified.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Grant<'a> {
+    /// The step that demanded it.
+    pub step: &'a Step,
+    /// What the table says of it.
+    pub record: Record<'a>,
+    /// The value that was verified. Never to be logged.
+    pub key: Vec<u8>,
+}
+
+/// Decides on a request by its route's name and the first value of each key header.
 ///
-/// `first_value` is asked at most once, for the header that the policy names, and never before the
-/// policy and its table are known: reading a header costs a call to the proxy. It gives the value
-/// byte for byte.
+/// `first_value` is asked only for the headers of steps that matter, and never before the policy and
+/// its tables are known: reading a header costs a call to the proxy. It gives the value byte for byte.
 pub fn decide<'a>(
     config: &'a FilterConfig,
     tables: &'a impl Tables,
     route_name: Option<&[u8]>,
-    first_value: impl FnOnce(&str) -> Option<Vec<u8>>,
+    mut first_value: impl FnMut(&str) -> Option<Vec<u8>>,
 ) -> Verdict<'a> {
     let Some(auth_id) = route_name.and_then(auth_id_of_route) else {
         return Verdict::Forbid(Forbidden::NoPolicyNamed);
@@ -72,24 +84,62 @@ pub fn decide<'a>(
     let Some(policy) = config.policies.get(auth_id) else {
         return Verdict::Forbid(Forbidden::UnknownPolicy);
     };
-    // Before the header is looked at: until the keys are there nobody is told that his is missing.
-    let Some(table) = tables.table(&policy.table) else { return Verdict::Wait };
-    match first_value(&policy.key_header) {
-        Some(value) if !value.is_empty() => match table.get(&key::digest(&value)) {
-            Some(identity) => Verdict::Allow(Permit { identity, policy, key: value }),
-            None => Verdict::Deny(Denial::Unknown),
-        },
-        _ => Verdict::Deny(Denial::Missing),
+    // Before any header is looked at: until the keys are there nobody is told that his is missing.
+    if policy.tables().any(|table| tables.table(table).is_none()) {
+        return Verdict::Wait;
     }
+    let mut denial = Denial::Missing;
+    let mut grants: Vec<Grant<'a>> = Vec::new();
+    let mut last = None;
+    let mut look = |at: usize| {
+        // A step that a rule names twice is looked at once.
+        let granted =
+            |grant: &Grant<'_>| policy.steps.get(at).is_some_and(|step| std::ptr::eq(step, grant.step));
+        if last.iter().chain(&grants).any(granted) {
+            return true;
+        }
+        match policy.steps.get(at).map(|step| verify(step, tables, &mut first_value)) {
+            Some(Ok(grant)) => {
+                grants.extend(last.replace(grant));
+                true
+            }
+            Some(Err(Denial::Unknown)) => {
+                denial = Denial::Unknown;
+                false
+            }
+            // A rule that names no step holds for nobody.
+            Some(Err(Denial::Missing)) | None => false,
+        }
+    };
+    let holds = match &policy.rule {
+        Some(rule) => rule.holds(&mut look),
+        None => (0..policy.steps.len()).all(look),
+    };
+    match last {
+        Some(last) if holds => Verdict::Allow(Permit { policy, last, earlier: grants }),
+        // What holds without any key has no identity to give, and so nobody passes by it.
+        _ => Verdict::Deny(denial),
+    }
+}
+
+fn verify<'a>(
+    step: &'a Step,
+    tables: &'a impl Tables,
+    first_value: &mut impl FnMut(&str) -> Option<Vec<u8>>,
+) -> Result<Grant<'a>, Denial> {
+    let key = first_value(&step.key_header).filter(|key| !key.is_empty()).ok_or(Denial::Missing)?;
+    let table = tables.table(&step.table).ok_or(Denial::Unknown)?;
+    let record = table.get(&key::digest(&key)).ok_or(Denial::Unknown)?;
+    Ok(Grant { step, record, key })
 }
 
 // === impl Permit ===
 
 impl<'a> Permit<'a> {
-    /// Who the key belongs to.
+    /// Who passes: the owner of the key that was verified last.
     #[must_use]
-    pub fn identity(&self) -> &'a str {
-        self.identity
+    pub fn identity(&self) -> &'a [u8] {
+        self.last.record.identity()
     }
 
     /// The policy that let the request pass.
@@ -98,15 +148,20 @@ impl<'a> Permit<'a> {
         self.policy
     }
 
-    /// The value that was verified. Never to be logged.
-    #[must_use]
-    pub fn key(&self) -> &[u8] {
-        &self.key
+    /// The keys that were verified, in this order.
+    pub fn grants(&self) -> impl Iterator<Item = &Grant<'a>> {
+        self.earlier.iter().chain([&self.last])
     }
 }
 
 impl fmt::Debug for Permit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit").field("identity", &self.identity).finish_non_exhaustive()
+        f.debug_struct("Permit").field("last", &self.last).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Grant<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Grant").field("record", &self.record).finish_non_exhaustive()
     }
 }

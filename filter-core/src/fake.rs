@@ -222,6 +222,11 @@ impl FakeTable {
         Self { entries: entries.collect(), revision }
     }
 
+    pub(crate) fn insert(&mut self, key: &str, record: &[u8]) {
+        let record = String::from_utf8(record.to_vec()).expect("a record of text");
+        self.entries.insert(key::digest(key.as_bytes()), record);
+    }
+
     pub(crate) fn version(&self) -> Version {
         let hashes = self.entries.iter().map(|(digest, who)| entry_hash(digest, who));
         Version { revision: self.revision, checksum: hashes.fold(0, u64::wrapping_add) }

@@ -40,6 +40,7 @@ pub mod key;
 pub mod link;
 pub mod metric;
 pub mod parking;
+pub mod record;
 pub mod replica;
 pub mod request;
 pub mod table;

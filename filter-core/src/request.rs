@@ -1,7 +1,7 @@
 //! One request, from its headers to an outcome, and its response.
 
-use crate::config::FilterConfig;
-use crate::decide::{Denial, Permit, Tables, Verdict, decide};
+use crate::config::{FilterConfig, MetadataHeader};
+use crate::decide::{Denial, Grant, Permit, Tables, Verdict, decide};
 use crate::host::{HostError, Reply, RequestHost};
 use crate::metric::Metric;
 
@@ -76,14 +76,28 @@ fn forward(
     permit: Permit<'_>,
     host: &mut impl RequestHost,
 ) -> Result<Forwarded, HostError> {
-    let policy = permit.policy();
-    if policy.forward_key {
-        host.set_request_header(&policy.key_header, permit.key())?;
-    } else {
-        host.remove_request_header(&policy.key_header)?;
+    // Also of steps that were not looked at: what stands there is a key that nobody has verified.
+    for step in &permit.policy().steps {
+        let forwards = |grant: &Grant<'_>| grant.step.forward_key && grant.step.key_header == step.key_header;
+        if !permit.grants().any(forwards) {
+            host.remove_request_header(&step.key_header)?;
+        }
+        for MetadataHeader { header, .. } in &step.headers {
+            host.remove_request_header(header)?;
+        }
+    }
+    for grant in permit.grants() {
+        if grant.step.forward_key {
+            host.set_request_header(&grant.step.key_header, &grant.key)?;
+        }
+        for MetadataHeader { header, entry } in &grant.step.headers {
+            if let Some(value) = grant.record.metadata(entry) {
+                host.set_request_header(header, value)?;
+            }
+        }
     }
     // Last, so that it stands even if a policy names the identity header as its key header.
-    host.set_request_header(&config.identity_header, permit.identity().as_bytes())?;
+    host.set_request_header(&config.identity_header, permit.identity())?;
     Ok(Forwarded(()))
 }
 

@@ -8,6 +8,7 @@
 
 use std::mem::size_of;
 
+use crate::record::Record;
 use crate::wire::{Digest, Entries, Malformed, entry_hash, removals};
 
 mod segment;
@@ -23,7 +24,7 @@ const SEGMENT_FILL: usize = 384;
 /// Below this a segment is merged with a neighbour, if both fit into [`SEGMENT_FILL`].
 const SEGMENT_MIN: usize = 128;
 
-/// Digests and the identities that they stand for.
+/// Digests and the records that they stand for.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// Ascending; the one at `i` stands between the segments `i` and `i + 1`: every digest of the
@@ -110,37 +111,37 @@ impl Table {
         self.segments.iter().map(Segment::heap_bytes).fold(index, usize::saturating_add)
     }
 
-    /// The identity that a digest stands for.
+    /// What a digest stands for.
     #[must_use]
-    pub fn get(&self, digest: &Digest) -> Option<&str> {
+    pub fn get(&self, digest: &Digest) -> Option<Record<'_>> {
         self.segments.get(self.segment_of(digest))?.get(digest)
     }
 
     /// All entries, ascending by digest.
-    pub fn iter(&self) -> impl Iterator<Item = (&Digest, &str)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&Digest, Record<'_>)> {
         self.segments.iter().flat_map(Segment::iter)
     }
 
-    /// Adds an entry, or replaces its identity.
-    fn insert(&mut self, digest: &Digest, identity: &str) {
+    /// Adds an entry, or replaces its record.
+    fn insert(&mut self, digest: &Digest, record: Record<'_>) {
         let mut at = self.segment_of(digest);
         if self.segments.get(at).is_some_and(|segment| segment.len() >= SEGMENT_MAX) {
             self.split(at);
             at = self.segment_of(digest);
         }
         match self.segments.get_mut(at) {
-            Some(segment) => match segment.insert(digest, identity) {
+            Some(segment) => match segment.insert(digest, record) {
                 Some(replaced) => self.checksum = self.checksum.wrapping_sub(replaced),
                 None => self.len = self.len.saturating_add(1),
             },
             None => {
                 let mut first = Segment::default();
-                first.push(digest, identity);
+                first.push(digest, record);
                 self.segments.push(first);
                 self.len = 1;
             }
         }
-        self.checksum = self.checksum.wrapping_add(entry_hash(digest, identity));
+        self.checksum = self.checksum.wrapping_add(entry_hash(digest, record));
     }
 
     /// Removes an entry, if it is there.
@@ -172,29 +173,29 @@ impl Table {
             self.remove(digest);
         }
         for entry in Entries::new(upserts) {
-            let (digest, identity) = entry?;
-            self.insert(&digest, identity);
+            let (digest, record) = entry?;
+            self.insert(&digest, record);
         }
         Ok(())
     }
 
     /// Checks a change from end to end without making it.
     fn checksum_after(&self, upserts: &[u8], removed: &[Digest]) -> Result<u64, Refused> {
-        let hash_of = |digest: &Digest| self.get(digest).map_or(0, |identity| entry_hash(digest, identity));
+        let hash_of = |digest: &Digest| self.get(digest).map_or(0, |record| entry_hash(digest, record));
         if !removed.is_sorted_by(|one, next| one < next) {
             return Err(Refused::Order);
         }
         let mut sum = removed.iter().fold(self.checksum, |sum, digest| sum.wrapping_sub(hash_of(digest)));
         let mut last = None;
         for entry in Entries::new(upserts) {
-            let (digest, identity) = entry?;
+            let (digest, record) = entry?;
             if last.is_some_and(|last| last >= digest) {
                 return Err(Refused::Order);
             }
             if removed.binary_search(&digest).is_ok() {
                 return Err(Refused::Contradiction);
             }
-            sum = sum.wrapping_sub(hash_of(&digest)).wrapping_add(entry_hash(&digest, identity));
+            sum = sum.wrapping_sub(hash_of(&digest)).wrapping_add(entry_hash(&digest, record));
             last = Some(digest);
         }
         Ok(sum)
@@ -277,7 +278,7 @@ impl Builder {
     /// it has more entries than announced. The snapshot is worthless then.
     pub fn append(&mut self, packed: &[u8]) -> Result<(), Refused> {
         for entry in Entries::new(packed) {
-            let (digest, identity) = entry?;
+            let (digest, record) = entry?;
             if self.last.is_some_and(|last| last >= digest) {
                 return Err(Refused::Order);
             }
@@ -285,7 +286,7 @@ impl Builder {
             if received > self.announced {
                 return Err(Refused::Count { announced: self.announced, received });
             }
-            self.push(&digest, identity);
+            self.push(&digest, record);
             self.last = Some(digest);
         }
         Ok(())
@@ -317,21 +318,21 @@ impl Builder {
         u64::try_from(self.table.len).unwrap_or(u64::MAX)
     }
 
-    fn push(&mut self, digest: &Digest, identity: &str) {
+    fn push(&mut self, digest: &Digest, record: Record<'_>) {
         let table = &mut self.table;
         match table.segments.last_mut() {
-            Some(open) if open.len() < SEGMENT_FILL => open.push(digest, identity),
+            Some(open) if open.len() < SEGMENT_FILL => open.push(digest, record),
             full => {
                 if let Some(full) = full {
                     full.shrink();
                     table.separators.push(*digest);
                 }
                 let mut open = Segment::with_room(SEGMENT_FILL);
-                open.push(digest, identity);
+                open.push(digest, record);
                 table.segments.push(open);
             }
         }
         table.len = table.len.saturating_add(1);
-        table.checksum = table.checksum.wrapping_add(entry_hash(digest, identity));
+        table.checksum = table.checksum.wrapping_add(entry_hash(digest, record));
     }
 }

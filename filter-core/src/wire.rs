@@ -3,11 +3,10 @@
 use prost::{Message, Oneof};
 
 use crate::config::MAX_CLUSTER_LEN;
+use crate::record::{MAX_RECORD_LEN, Record};
 
 /// Bytes of a digest: the first half of the SHA-256 of a key.
 pub const DIGEST_LEN: usize = 16;
-/// The longest identity: a Kubernetes name.
-pub const MAX_IDENTITY_LEN: usize = 253;
 /// The gRPC service and method of the key stream.
 pub const SERVICE: &str = "keyward.keys.v1.KeyDistribution";
 /// See [`SERVICE`].
@@ -217,6 +216,9 @@ pub enum Malformed {
     /// An identity is empty, too long or not UTF-8.
     #[error("an identity is empty, longer than 253 bytes or not UTF-8")]
     Identity,
+    /// Metadata without a value, or with one that cannot stand in a header.
+    #[error("metadata are incomplete or cannot stand in a header")]
+    Metadata,
 }
 
 /// Reads packed entries one by one, without copying.
@@ -229,11 +231,11 @@ pub struct Entries<'a> {
 ///
 /// Guards against lost and damaged updates, not against an adversary: both ends are ours.
 #[must_use]
-pub fn entry_hash(digest: &Digest, identity: &str) -> u64 {
-    // FNV-1a over the identity, then the digest's halves folded in with the finaliser of
+pub fn entry_hash(digest: &Digest, record: impl AsRef<[u8]>) -> u64 {
+    // FNV-1a over the record, then the digest's halves folded in with the finaliser of
     // SplitMix64, so that a sum over entries does not cancel out.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in identity.as_bytes() {
+    for byte in record.as_ref() {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     }
     let (low, high) = digest.split_at(DIGEST_LEN / 2);
@@ -252,15 +254,15 @@ pub(crate) fn mix(mut word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// Appends one packed entry. Identities longer than [`MAX_IDENTITY_LEN`] are refused by
-/// validation long before this and cut here.
-pub fn pack_entry(into: &mut Vec<u8>, digest: &Digest, identity: &str) {
-    let identity = identity.as_bytes();
-    let identity = identity.get(..MAX_IDENTITY_LEN).unwrap_or(identity);
+/// Appends one packed entry: a digest and its [`Record`]. Records longer than [`MAX_RECORD_LEN`] are
+/// refused by validation long before this and cut here.
+pub fn pack_entry(into: &mut Vec<u8>, digest: &Digest, record: impl AsRef<[u8]>) {
+    let record = record.as_ref();
+    let record = record.get(..MAX_RECORD_LEN).unwrap_or(record);
     into.extend_from_slice(digest);
-    let length = u16::try_from(identity.len()).unwrap_or(0);
+    let length = u16::try_from(record.len()).unwrap_or(0);
     into.extend_from_slice(&length.to_le_bytes());
-    into.extend_from_slice(identity);
+    into.extend_from_slice(record);
 }
 
 /// How Envoy is told to which cluster a stream goes: a serialised
@@ -302,22 +304,19 @@ impl<'a> Entries<'a> {
         Self { rest: packed }
     }
 
-    fn take(&mut self) -> Result<(Digest, &'a str), Malformed> {
+    fn take(&mut self) -> Result<(Digest, Record<'a>), Malformed> {
         let (digest, rest) = self.rest.split_first_chunk().ok_or(Malformed::Truncated)?;
         let (length, rest) = rest.split_first_chunk().ok_or(Malformed::Truncated)?;
         let length = usize::from(u16::from_le_bytes(*length));
-        let (identity, rest) = rest.split_at_checked(length).ok_or(Malformed::Truncated)?;
-        if identity.is_empty() || identity.len() > MAX_IDENTITY_LEN {
-            return Err(Malformed::Identity);
-        }
-        let identity = std::str::from_utf8(identity).map_err(|_| Malformed::Identity)?;
+        let (record, rest) = rest.split_at_checked(length).ok_or(Malformed::Truncated)?;
+        let record = Record::parse(record)?;
         self.rest = rest;
-        Ok((*digest, identity))
+        Ok((*digest, record))
     }
 }
 
 impl<'a> Iterator for Entries<'a> {
-    type Item = Result<(Digest, &'a str), Malformed>;
+    type Item = Result<(Digest, Record<'a>), Malformed>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {

@@ -7,8 +7,14 @@ const WHOLE: &str = r#"{
     "identityHeader": "x-user-id",
     "waitForKeysMs": 5000,
     "policies": {
-        "default/partners": {"keyHeader": "api-key", "table": "default/partners"},
-        "default/legacy": {"keyHeader": "x-key", "table": "t", "forwardKey": true}
+        "default/partners": {"steps": [{"keyHeader": "api-key", "table": "default/partners"}]},
+        "default/legacy": {
+            "steps": [
+                {"keyHeader": "x-key", "table": "t", "forwardKey": true},
+                {"keyHeader": "y-key", "table": "u", "headers": [{"header": "x-team", "entry": "team"}]}
+            ],
+            "rule": {"any": [{"step": 0}, {"all": [{"not": {"step": 0}}, {"step": 1}]}]}
+        }
     }
 }"#;
 
@@ -20,8 +26,8 @@ fn with(from: &str, to: &str) -> Result<FilterConfig, InvalidConfig> {
 #[test]
 fn what_is_written_is_read() {
     let config = FilterConfig::from_json(WHOLE.as_bytes()).expect("a whole configuration");
-    assert!(!config.policies["default/partners"].forward_key);
-    assert!(config.policies["default/legacy"].forward_key);
+    assert!(!config.policies["default/partners"].steps[0].forward_key);
+    assert!(config.policies["default/legacy"].steps[0].forward_key);
     let written = serde_json::to_vec(&config).expect("a configuration is plain data");
     assert_eq!(FilterConfig::from_json(&written).expect("its own output"), config);
 }

@@ -2,6 +2,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::config::Rule;
 use crate::table::Builder;
 use crate::wire::{entry_hash, pack_entry};
 
@@ -27,12 +28,18 @@ fn table(entries: &[(&str, &str)]) -> Table {
     builder.finish(sum).expect("a whole snapshot")
 }
 
+fn step(header: &str, table: &str) -> Step {
+    Step::new(header, table)
+}
+
 fn config() -> FilterConfig {
-    let policy = |header: &str, table: &str| Policy {
-        key_header: header.to_owned(),
-        table: table.to_owned(),
-        forward_key: false,
+    let policy = |header: &str, table: &str| Policy::of(step(header, table));
+    let ruled = |rule| Policy {
+        steps: vec![step("api-key", "partners"), step("x-staff-key", "staff"), step("api-key", "others")],
+        rule,
     };
+    let any = |rules| Some(Rule::Any(rules));
+    let all = |rules| Some(Rule::All(rules));
     FilterConfig {
         version: 1,
         role: "default~gateway".to_owned(),
@@ -43,6 +50,11 @@ fn config() -> FilterConfig {
             ("ns/partners".to_owned(), policy("api-key", "partners")),
             ("ns/staff".to_owned(), policy("x-staff-key", "staff")),
             ("ns/late".to_owned(), policy("api-key", "late")),
+            ("ns/every".to_owned(), ruled(None)),
+            ("ns/either".to_owned(), ruled(any(vec![Rule::Step(0), Rule::Step(1)]))),
+            ("ns/neither".to_owned(), ruled(all(vec![Rule::Step(1), Rule::Not(Box::new(Rule::Step(0)))]))),
+            ("ns/nobody".to_owned(), ruled(Some(Rule::Not(Box::new(Rule::Step(0)))))),
+            ("ns/wrong".to_owned(), ruled(any(vec![Rule::Step(9), Rule::Not(Box::new(Rule::Step(9)))]))),
         ]),
     }
 }
@@ -51,21 +63,32 @@ fn tables() -> Fixed {
     Fixed(BTreeMap::from([
         ("partners", table(&[("k1", "ann"), ("k2", "bob")])),
         ("staff", table(&[("k1", "eve")])),
+        ("others", table(&[("k1", "ann-too")])),
     ]))
 }
 
 /// Decides with one header in the request.
 fn check(route: &str, header: (&str, &[u8]), expected: &str) {
+    check_all(route, &[header], expected);
+}
+
+/// Decides with some headers in the request.
+fn check_all(route: &str, headers: &[(&str, &[u8])], expected: &str) {
     let (config, tables) = (config(), tables());
-    let value = |name: &str| (name == header.0).then(|| header.1.to_vec());
+    let value = |name: &str| headers.iter().find(|header| header.0 == name).map(|header| header.1.to_vec());
     let verdict = match decide(&config, &tables, Some(route.as_bytes()), value) {
         Verdict::Allow(permit) => {
-            assert_eq!(permit.key(), header.1);
-            permit.identity().to_owned()
+            for grant in permit.grants() {
+                assert_eq!(Some(&grant.key), value(&grant.step.key_header).as_ref());
+            }
+            let names = permit.grants().map(|grant| String::from_utf8_lossy(grant.record.identity()));
+            let names = names.collect::<Vec<_>>();
+            assert_eq!(names.last().expect("a grant").as_bytes(), permit.identity());
+            names.join(" ")
         }
         other => format!("{other:?}"),
     };
-    assert_eq!(verdict, expected, "{route} with {header:?}");
+    assert_eq!(verdict, expected, "{route} with {headers:?}");
 }
 
 #[test]
@@ -129,5 +152,48 @@ fn a_header_is_read_once_and_only_when_it_decides() {
 fn a_permit_does_not_print_the_key() {
     let (config, tables) = (config(), tables());
     let verdict = decide(&config, &tables, Some(b"ns/partners|r"), |_| Some(b"k1".to_vec()));
-    assert_eq!(format!("{verdict:?}"), r#"Allow(Permit { identity: "ann", .. })"#);
+    assert_eq!(format!("{verdict:?}"), r#"Allow(Permit { last: Grant { record: Record("ann"), .. }, .. })"#);
+}
+
+#[test]
+fn without_a_rule_every_step_must_hold_and_the_last_one_names_the_identity() {
+    check_all("ns/every|r", &[("api-key", b"k1"), ("x-staff-key", b"k1")], "ann eve ann-too");
+    check_all("ns/every|r", &[("api-key", b"k2"), ("x-staff-key", b"k1")], "Deny(Unknown)");
+    check_all("ns/every|r", &[("api-key", b"k1")], "Deny(Missing)");
+    check_all("ns/every|r", &[("api-key", b"k1"), ("x-staff-key", b"zz")], "Deny(Unknown)");
+}
+
+#[test]
+fn a_rule_goes_no_further_than_needed() {
+    check_all("ns/either|r", &[("api-key", b"k1"), ("x-staff-key", b"k1")], "ann");
+    check_all("ns/either|r", &[("x-staff-key", b"k1")], "eve");
+    check_all("ns/either|r", &[("api-key", b"zz"), ("x-staff-key", b"k1")], "eve");
+    check_all("ns/either|r", &[("api-key", b"zz")], "Deny(Unknown)");
+    check_all("ns/either|r", &[], "Deny(Missing)");
+}
+
+#[test]
+fn a_rule_can_demand_that_a_key_is_not_there() {
+    check_all("ns/neither|r", &[("x-staff-key", b"k1")], "eve");
+    check_all("ns/neither|r", &[("x-staff-key", b"k1"), ("api-key", b"zz")], "eve");
+    check_all("ns/neither|r", &[("x-staff-key", b"k1"), ("api-key", b"k1")], "Deny(Missing)");
+}
+
+#[test]
+fn nobody_passes_without_a_key_whatever_the_rule_says() {
+    for headers in [&[][..], &[("api-key", &b"zz"[..])], &[("x-staff-key", b"k1")], &[("api-key", b"k1")]] {
+        for route in ["ns/nobody|r", "ns/wrong|r"] {
+            let (config, tables) = (config(), tables());
+            let value =
+                |name: &str| headers.iter().find(|header| header.0 == name).map(|header| header.1.to_vec());
+            let verdict = decide(&config, &tables, Some(route.as_bytes()), value);
+            assert!(matches!(verdict, Verdict::Deny(_)), "{route} with {headers:?}: {verdict:?}");
+        }
+    }
+    assert!(!config().policies["ns/nobody"].demands_a_key());
+    assert!(!config().policies["ns/wrong"].demands_a_key());
+    for policy in ["ns/every", "ns/either", "ns/neither", "ns/partners"] {
+        assert!(config().policies[policy].demands_a_key(), "{policy}");
+    }
+    assert!(!Policy { steps: Vec::new(), rule: None }.demands_a_key());
 }

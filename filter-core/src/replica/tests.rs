@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fake::{FakeTable, drop_table, encode};
+use crate::record::Record;
 use crate::wire::{ServerMessage, server_message::Kind};
 
 /// Takes a message and says in one line what came of it.
@@ -40,7 +41,7 @@ fn holding(table: &FakeTable) -> Replica {
 
 fn assert_holds(replica: &Replica, table: &FakeTable) {
     let held = replica.table("t").expect("the table is held");
-    let expected = table.entries.iter().map(|(digest, who)| (digest, who.as_str()));
+    let expected = table.entries.iter().map(|(digest, who)| (digest, Record::known(who.as_bytes())));
     assert!(held.iter().eq(expected));
     assert_eq!(replica.version("t"), Some(table.version()));
 }
@@ -262,7 +263,7 @@ proptest! {
                 assert_holds(&replica, &next);
             } else if let Some(held) = replica.table("t") {
                 let known = versions.get(&held.checksum()).expect("a version of the server");
-                prop_assert!(held.iter().eq(known.entries.iter().map(|(digest, who)| (digest, who.as_str()))));
+                prop_assert!(held.iter().eq(known.entries.iter().map(|(digest, who)| (digest, Record::known(who.as_bytes())))));
             }
             server = next;
         }

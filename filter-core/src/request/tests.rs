@@ -3,14 +3,20 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::Policy;
+use crate::config::{Policy, Rule, Step};
 use crate::fake::{FakeHost, FakeRequest, FakeTable};
+use crate::record;
 use crate::replica::Replica;
 
 fn config() -> FilterConfig {
-    let policy =
-        |forward_key| Policy { key_header: "api-key".to_owned(), table: "t".to_owned(), forward_key };
-    let clash = Policy { key_header: "x-user-id".to_owned(), table: "t".to_owned(), forward_key: false };
+    let step = |key_header: &str, forward_key| Step {
+        key_header: key_header.to_owned(),
+        table: "t".to_owned(),
+        forward_key,
+        headers: Vec::new(),
+    };
+    let team = MetadataHeader { header: "x-team".to_owned(), entry: "team".to_owned() };
+    let either = Some(Rule::Any(vec![Rule::Step(0), Rule::Step(1)]));
     FilterConfig {
         version: 1,
         role: "default~gateway".to_owned(),
@@ -18,9 +24,14 @@ fn config() -> FilterConfig {
         identity_header: "x-user-id".to_owned(),
         wait_for_keys_ms: 5_000,
         policies: BTreeMap::from([
-            ("ns/a".to_owned(), policy(false)),
-            ("ns/forward".to_owned(), policy(true)),
-            ("ns/clash".to_owned(), clash),
+            ("ns/a".to_owned(), Policy::of(step("api-key", false))),
+            ("ns/forward".to_owned(), Policy::of(step("api-key", true))),
+            ("ns/clash".to_owned(), Policy::of(step("x-user-id", false))),
+            ("ns/team".to_owned(), Policy::of(Step { headers: vec![team], ..step("api-key", false) })),
+            (
+                "ns/either".to_owned(),
+                Policy { steps: vec![step("api-key", false), step("x-key", true)], rule: either },
+            ),
         ]),
     }
 }
@@ -183,4 +194,30 @@ proptest! {
             Outcome::Wait => prop_assert!(false, "the keys are there"),
         }
     }
+}
+
+#[test]
+fn metadata_of_the_key_go_into_headers_and_nobody_else_brings_them() {
+    let record = record::pack("ann", [("team", &b"blue"[..])]);
+    let mut keys = FakeTable::new(1, &[("k2", "bob")]);
+    keys.insert("k1", &record);
+    let mut replica = Replica::new();
+    for message in keys.snapshot("t", 9) {
+        replica.on_message(&message).expect("a message");
+    }
+    for (key, team) in [("k1", vec!["blue"]), ("k2", vec![])] {
+        let headers = [("x-team", "smuggled"), ("api-key", key)];
+        let mut host = FakeHost::with(FakeRequest::new("ns/team|r", &headers));
+        assert!(matches!(on_request_headers(&config(), &replica, &mut host), Outcome::Forward(_)));
+        assert_eq!(host.request().values("x-team"), team, "{key}");
+    }
+}
+
+#[test]
+fn a_key_that_nobody_looked_at_goes_no_further_either() {
+    let headers = [("api-key", "k1"), ("x-key", "k2")];
+    let mut host = FakeHost::with(FakeRequest::new("ns/either|r", &headers));
+    assert!(matches!(run(&mut host), Outcome::Forward(_)));
+    assert!(host.request().values("x-key").is_empty());
+    assert_eq!(host.request().values("x-user-id"), ["ann"]);
 }

@@ -2,47 +2,52 @@
 
 use std::mem::size_of;
 
+use crate::record::Record;
 use crate::wire::{Digest, entry_hash};
 
 /// Entries by which a full segment grows. Doubling would leave half of a table empty.
 const GROW_ENTRIES: usize = 16;
-/// Bytes by which the identities of a full segment grow.
+/// Bytes by which the records of a full segment grow.
 const GROW_BYTES: usize = 256;
 
-/// Sorted digests, and where in `identities` each one's identity stands.
+/// Sorted digests, and where in `records` each one's record stands.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Segment {
     digests: Vec<Digest>,
     spans: Vec<Span>,
-    identities: String,
-    /// Bytes of `identities` that no span covers any more.
+    records: Vec<u8>,
+    /// Bytes of `records` that no span covers any more.
     garbage: usize,
 }
 
-/// Start (24 bits) and length (8 bits) of an identity.
+/// Start (24 bits) and length (8 bits) of a record. A length of [`LONG`] says that the true one, of 16
+/// bits, stands before it.
 ///
-/// A segment never holds more than 512 identities of 253 bytes and as much garbage again: 253 KiB,
-/// so 24 bits are plenty.
+/// A segment never holds more than 512 records of 8 KiB and as much garbage again: 8 MiB, so 24 bits
+/// are enough.
 #[derive(Debug, Clone, Copy)]
 struct Span(u32);
+
+/// See [`Span`].
+const LONG: u8 = u8::MAX;
+/// Bytes of the length that stands before a long record.
+const PREFIX: usize = size_of::<u16>();
 
 // === impl Span ===
 
 impl Span {
-    fn new(start: usize, len: usize) -> Option<Self> {
+    fn new(start: usize, len: u8) -> Option<Self> {
         let start = u32::try_from(start).ok().filter(|start| start.leading_zeros() >= 8)?;
-        let len = u8::try_from(len).ok()?;
         Some(Self(start << 8 | u32::from(len)))
     }
 
-    fn len(self) -> usize {
+    fn len(self) -> u8 {
         let [.., len] = self.0.to_be_bytes();
-        usize::from(len)
+        len
     }
 
-    fn range(self) -> std::ops::Range<usize> {
-        let start = usize::try_from(self.0 >> 8).unwrap_or(usize::MAX);
-        start..start.saturating_add(self.len())
+    fn start(self) -> usize {
+        usize::try_from(self.0 >> 8).unwrap_or(usize::MAX)
     }
 }
 
@@ -64,30 +69,32 @@ impl Segment {
     pub(super) fn heap_bytes(&self) -> usize {
         let entries = self.digests.capacity().saturating_mul(size_of::<Digest>());
         let spans = self.spans.capacity().saturating_mul(size_of::<Span>());
-        entries.saturating_add(spans).saturating_add(self.identities.capacity())
+        entries.saturating_add(spans).saturating_add(self.records.capacity())
     }
 
-    pub(super) fn get(&self, digest: &Digest) -> Option<&str> {
-        self.identity(*self.spans.get(self.position(digest).ok()?)?)
+    pub(super) fn get(&self, digest: &Digest) -> Option<Record<'_>> {
+        // None is empty: the wire refuses it. One that is would be nobody's.
+        let record = self.bytes(*self.spans.get(self.position(digest).ok()?)?);
+        (!record.is_empty()).then(|| Record::known(record))
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Digest, &str)> {
-        let identities = self.spans.iter().map(|span| self.identity(*span).unwrap_or_default());
-        self.digests.iter().zip(identities)
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Digest, Record<'_>)> {
+        let records = self.spans.iter().map(|span| Record::known(self.bytes(*span)));
+        self.digests.iter().zip(records)
     }
 
     /// Adds an entry, or replaces one and gives the hash of what it replaced.
-    pub(super) fn insert(&mut self, digest: &Digest, identity: &str) -> Option<u64> {
+    pub(super) fn insert(&mut self, digest: &Digest, record: Record<'_>) -> Option<u64> {
         match self.position(digest) {
             Ok(at) => {
-                let span = self.store(identity);
+                let span = self.store(record.as_bytes());
                 let old = std::mem::replace(self.spans.get_mut(at)?, span);
-                let hash = entry_hash(digest, self.identity(old).unwrap_or_default());
+                let hash = entry_hash(digest, self.bytes(old));
                 self.discard(old);
                 Some(hash)
             }
             Err(at) => {
-                let span = self.store(identity);
+                let span = self.store(record.as_bytes());
                 reserve(&mut self.digests);
                 reserve(&mut self.spans);
                 // The position is at most the length, so these cannot panic.
@@ -99,8 +106,8 @@ impl Segment {
     }
 
     /// Adds an entry behind all others.
-    pub(super) fn push(&mut self, digest: &Digest, identity: &str) {
-        let span = self.store(identity);
+    pub(super) fn push(&mut self, digest: &Digest, record: Record<'_>) {
+        let span = self.store(record.as_bytes());
         reserve(&mut self.digests);
         reserve(&mut self.spans);
         self.digests.push(*digest);
@@ -111,7 +118,7 @@ impl Segment {
     pub(super) fn remove(&mut self, digest: &Digest) -> Option<u64> {
         let at = self.position(digest).ok()?;
         let span = *self.spans.get(at)?;
-        let hash = entry_hash(digest, self.identity(span)?);
+        let hash = entry_hash(digest, self.bytes(span));
         // Both have an entry at the position, so these cannot panic.
         self.digests.remove(at);
         self.spans.remove(at);
@@ -124,9 +131,9 @@ impl Segment {
         let half = self.len() / 2;
         let mut lower = Self::with_room(half);
         let mut upper = Self::with_room(self.len().saturating_sub(half));
-        for (at, (digest, identity)) in self.iter().enumerate() {
+        for (at, (digest, record)) in self.iter().enumerate() {
             let side = if at < half { &mut lower } else { &mut upper };
-            side.push(digest, identity);
+            side.push(digest, record);
         }
         *self = lower;
         upper
@@ -134,8 +141,8 @@ impl Segment {
 
     /// Adds all entries of the segment that follows.
     pub(super) fn append(&mut self, following: &Self) {
-        for (digest, identity) in following.iter() {
-            self.push(digest, identity);
+        for (digest, record) in following.iter() {
+            self.push(digest, record);
         }
     }
 
@@ -143,7 +150,7 @@ impl Segment {
     pub(super) fn shrink(&mut self) {
         self.digests.shrink_to_fit();
         self.spans.shrink_to_fit();
-        self.identities.shrink_to_fit();
+        self.records.shrink_to_fit();
     }
 
     fn position(&self, digest: &Digest) -> Result<usize, usize> {
@@ -151,32 +158,46 @@ impl Segment {
         self.digests.binary_search_by(|other| u128::from_be_bytes(*other).cmp(&wanted))
     }
 
-    fn identity(&self, span: Span) -> Option<&str> {
-        self.identities.get(span.range())
+    /// The bytes of a record.
+    fn bytes(&self, span: Span) -> &[u8] {
+        let Some(rest) = self.records.get(span.start()..) else { return &[] };
+        let record = match span.len() {
+            LONG => rest
+                .split_first_chunk()
+                .and_then(|(len, rest)| rest.get(..usize::from(u16::from_le_bytes(*len)))),
+            len => rest.get(..usize::from(len)),
+        };
+        record.unwrap_or_default()
     }
 
-    fn store(&mut self, identity: &str) -> Span {
-        let start = self.identities.len();
-        // No identity is longer than 253 bytes: the wire refuses it. An empty one would deny.
-        let Some(span) = Span::new(start, identity.len()) else { return Span(0) };
-        if self.identities.capacity().saturating_sub(start) < identity.len() {
-            self.identities.reserve_exact(identity.len().saturating_add(GROW_BYTES));
+    fn store(&mut self, record: &[u8]) -> Span {
+        let start = self.records.len();
+        let short = u8::try_from(record.len()).ok().filter(|len| *len != LONG);
+        let Some(span) = Span::new(start, short.unwrap_or(LONG)) else { return Span(0) };
+        let needed = record.len().saturating_add(PREFIX);
+        if self.records.capacity().saturating_sub(start) < needed {
+            self.records.reserve_exact(needed.saturating_add(GROW_BYTES));
         }
-        self.identities.push_str(identity);
+        if short.is_none() {
+            // No record is longer than 8 KiB: the wire refuses it.
+            self.records.extend_from_slice(&u16::try_from(record.len()).unwrap_or(0).to_le_bytes());
+        }
+        self.records.extend_from_slice(record);
         span
     }
 
-    /// Notes that an identity is no longer used, and clears up when most are not.
+    /// Notes that a record is no longer used, and clears up when most are not.
     fn discard(&mut self, span: Span) {
-        self.garbage = self.garbage.saturating_add(span.len());
-        if self.garbage > self.identities.len() / 2 {
+        let prefix = if span.len() == LONG { PREFIX } else { 0 };
+        self.garbage = self.garbage.saturating_add(self.bytes(span).len()).saturating_add(prefix);
+        if self.garbage > self.records.len() / 2 {
             self.compact();
         }
     }
 
     fn compact(&mut self) {
         let mut compact = Self::with_room(self.len());
-        compact.identities.reserve_exact(self.identities.len().saturating_sub(self.garbage));
+        compact.records.reserve_exact(self.records.len().saturating_sub(self.garbage));
         compact.append(self);
         *self = compact;
     }

@@ -22,8 +22,10 @@ fn digest() -> impl Strategy<Value = Digest> {
     })
 }
 
+/// A record: an identity, now and then with metadata.
 fn identity() -> impl Strategy<Value = String> {
-    prop_oneof!["[a-z]{1,12}", "ü{1,126}", Just("x".repeat(253))]
+    let long = (0_usize..8_000).prop_map(|length| format!("ann\0note\0{}", "y".repeat(length)));
+    prop_oneof![4 => "[a-z]{1,12}", 1 => "ü{1,126}", 1 => Just("x".repeat(253)), 1 => long]
 }
 
 fn pack<'a>(entries: impl IntoIterator<Item = (&'a Digest, &'a String)>) -> Vec<u8> {
@@ -52,9 +54,10 @@ fn check(table: &Table, model: &Model) {
     assert_eq!(table.len(), model.len());
     assert_eq!(table.is_empty(), model.is_empty());
     assert_eq!(table.checksum(), sum(model));
-    assert!(table.iter().eq(model.iter().map(|(digest, identity)| (digest, identity.as_str()))));
+    let entries = model.iter().map(|(digest, record)| (digest, record.as_bytes()));
+    assert!(table.iter().map(|(digest, record)| (digest, record.as_bytes())).eq(entries));
     for (digest, identity) in model {
-        assert_eq!(table.get(digest), Some(identity.as_str()));
+        assert_eq!(table.get(digest).map(Record::as_bytes), Some(identity.as_bytes()));
     }
     assert_eq!(table.separators.len(), table.segments.len().saturating_sub(1));
     assert!(table.separators.is_sorted_by(|one, next| one < next));
@@ -177,7 +180,7 @@ fn a_key_costs_less_than_its_budget() {
     let mut changed = model.clone();
     for number in 100_000_u32..200_000 {
         let (digest, identity) = (key::digest(&number.to_le_bytes()), format!("user-{number:07}"));
-        table.insert(&digest, &identity);
+        table.insert(&digest, Record::known(identity.as_bytes()));
         changed.insert(digest, identity);
     }
     check(&table, &changed);

@@ -1,9 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::record::{MAX_IDENTITY_LEN, MAX_RECORD_LEN};
 
 fn identity() -> impl Strategy<Value = String> {
-    prop_oneof!["[a-z0-9.-]{1,63}", "\\PC{1,60}", Just("x".repeat(MAX_IDENTITY_LEN))]
+    prop_oneof!["[a-z0-9.-]{1,63}", "[^\0]{1,60}", Just("x".repeat(MAX_IDENTITY_LEN))]
 }
 
 proptest! {
@@ -14,7 +15,8 @@ proptest! {
             pack_entry(&mut packed, digest, identity);
         }
         let read: Result<Vec<_>, _> = Entries::new(&packed).collect();
-        let expected = entries.iter().map(|(digest, identity)| (*digest, identity.as_str())).collect();
+        let read = read.map(|read| read.iter().map(|(digest, record)| (*digest, record.as_bytes())).collect());
+        let expected = entries.iter().map(|(digest, identity)| (*digest, identity.as_bytes())).collect();
         prop_assert_eq!(read, Ok::<Vec<_>, Malformed>(expected));
     }
 
@@ -46,6 +48,9 @@ fn the_packed_form_is_fixed() {
     pack_entry(&mut packed, &digest, "ann");
     assert_eq!(packed, b"0123456789abcdef\x03\x00ann");
     assert_eq!(entry_hash(&digest, "ann"), 0x5cd4_20bb_6ccf_2b17);
+    packed.clear();
+    pack_entry(&mut packed, &digest, crate::record::pack("ann", [("team", &b"blue"[..])]));
+    assert_eq!(packed, b"0123456789abcdef\x0d\x00ann\0team\0blue");
 }
 
 #[test]
@@ -72,6 +77,9 @@ fn an_identity_is_neither_empty_nor_too_long_nor_garbled() {
     assert_eq!(entry(b""), [Err(Malformed::Identity)]);
     assert_eq!(entry(&[b'a'; MAX_IDENTITY_LEN + 1]), [Err(Malformed::Identity)]);
     assert_eq!(entry(b"\xff"), [Err(Malformed::Identity)]);
+    assert_eq!(entry(&[b'a'; MAX_RECORD_LEN + 1]), [Err(Malformed::Identity)]);
+    assert_eq!(entry(b"a\0team\0blue"), [Ok(())]);
+    assert_eq!(entry(b"a\0team\0bl\nue"), [Err(Malformed::Metadata)]);
 }
 
 #[test]

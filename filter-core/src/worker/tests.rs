@@ -40,8 +40,8 @@ impl World {
         let json = format!(
             r#"{{"version": {version}, "role": "ns~gw", "controlCluster": "control",
                 "identityHeader": "x-user-id", "waitForKeysMs": 5000,
-                "policies": {{"ns/a": {{"keyHeader": "api-key", "table": "t"}},
-                              "ns/b": {{"keyHeader": "api-key", "table": "u"}}}}}}"#
+                "policies": {{"ns/a": {{"steps": [{{"keyHeader": "api-key", "table": "t"}}]}},
+                              "ns/b": {{"steps": [{{"keyHeader": "api-key", "table": "u"}}]}}}}}}"#
         );
         self.host.current = root;
         self.host.roots.insert(root, 0);

@@ -5,7 +5,7 @@ use keyward_filter_core::config::FilterConfig;
 use crate::engine::Random;
 
 const WHOLE: &str = r#"{"version":7,"role":"n~p","controlCluster":"c","identityHeader":"x-user-id",
-"waitForKeysMs":5000,"policies":{"n/a":{"keyHeader":"api-key","table":"t","forwardKey":true}}}"#;
+"waitForKeysMs":5000,"policies":{"n/a":{"steps":[{"keyHeader":"api-key","table":"t","forwardKey":true}]}}}"#;
 
 pub(crate) fn run(input: &[u8]) {
     match FilterConfig::from_json(input) {

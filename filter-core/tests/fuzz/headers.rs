@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use keyward_filter_core::config::{FilterConfig, Policy};
+use keyward_filter_core::config::{FilterConfig, Policy, Step};
 use keyward_filter_core::host::{HostError, Reply, RequestHost};
 use keyward_filter_core::key;
 use keyward_filter_core::metric::Metric;
@@ -117,10 +117,13 @@ fn read(input: &[u8]) -> Host {
 }
 
 fn config() -> FilterConfig {
-    let policy = |key_header: &str, table: &str, forward_key| Policy {
-        key_header: key_header.to_owned(),
-        table: table.to_owned(),
-        forward_key,
+    let policy = |key_header: &str, table: &str, forward_key| {
+        Policy::of(Step {
+            key_header: key_header.to_owned(),
+            table: table.to_owned(),
+            forward_key,
+            headers: Vec::new(),
+        })
     };
     FilterConfig {
         version: 1,
@@ -163,21 +166,22 @@ fn policy<'a>(config: &'a FilterConfig, host: &Host) -> Option<&'a Policy> {
 }
 
 fn key_header(config: &FilterConfig, host: &Host) -> String {
-    policy(config, host).map(|policy| policy.key_header.clone()).unwrap_or_default()
+    policy(config, host).map(|policy| policy.steps[0].key_header.clone()).unwrap_or_default()
 }
 
 fn wanted(config: &FilterConfig, host: &Host) -> Wanted {
     let Some(policy) = policy(config, host) else { return Wanted::Reply(403) };
-    if policy.table != "t" {
+    let step = &policy.steps[0];
+    if step.table != "t" {
         return Wanted::Wait;
     }
-    let first = host.values(&policy.key_header).first().map(|value| value.to_vec()).unwrap_or_default();
+    let first = host.values(&step.key_header).first().map(|value| value.to_vec()).unwrap_or_default();
     let Some((_, user)) = KEYS.iter().find(|(key, _)| *key == first) else { return Wanted::Reply(401) };
     // The key header is one change, the identity the other.
     if host.obeys < 2 {
         return Wanted::Reply(503);
     }
-    Wanted::Forward { user, key: policy.forward_key.then_some(first) }
+    Wanted::Forward { user, key: step.forward_key.then_some(first) }
 }
 
 // === impl Host ===

@@ -1,6 +1,6 @@
 //! Plugin configurations: good, bad, and one after the other.
 
-use keyward_filter_core::config::Policy;
+use keyward_filter_core::config::{Policy, Step};
 use keyward_filter_core::wire::client_message::Kind;
 use keyward_integration::headers::Headers;
 use keyward_integration::wasm_host::{Host, Outcome, Vm};
@@ -34,7 +34,7 @@ fn a_new_configuration_keeps_the_keys_and_opens_its_own_stream() {
     let mut next = config(2);
     next.policies.insert(
         "team/new".into(),
-        Policy { key_header: "x-new".into(), table: TABLE.into(), forward_key: true },
+        Policy::of(Step { forward_key: true, ..Step::new("x-new", TABLE) }),
     );
     assert!(vm.configure(&json(&next)).unwrap());
     assert_eq!(vm.metric("keyward.config_version"), Some(2));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyward_filter_core::config::{FilterConfig, Policy};
+use keyward_filter_core::config::{FilterConfig, Policy, Step};
 use keyward_filter_core::key::digest;
 use keyward_filter_core::wire::{
     ClientMessage, Delta, Digest, Drop, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Version,
@@ -21,7 +21,7 @@ pub(crate) const WAIT: Duration = Duration::from_secs(5);
 
 /// A configuration with one policy.
 pub(crate) fn config(version: u64) -> FilterConfig {
-    let policy = Policy { key_header: "api-key".into(), table: TABLE.into(), forward_key: false };
+    let policy = Policy::of(Step::new("api-key", TABLE));
     FilterConfig {
         version,
         role: "keyward-system~gateway-proxy".into(),

@@ -1,3 +1,4 @@
+use keyward_filter_core::config::Step;
 use keyward_resource::ObjectRef;
 use keyward_translate::proxy::{Auth, Listener, Route, VirtualHost};
 
@@ -6,7 +7,7 @@ use super::*;
 const ROLE: &str = "keyward-system~gateway-proxy";
 
 fn policy(id: &str) -> Policy {
-    Policy { key_header: "api-key".to_owned(), table: id.to_owned(), forward_key: false }
+    Policy::of(Step::new("api-key", id))
 }
 
 fn proxy(needed: &[&str], denied: &[&str]) -> Proxy {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyward_filter_core::config::Policy;
+use keyward_filter_core::config::{Policy, Step};
 use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig};
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
@@ -69,11 +69,8 @@ impl AuthConfigs<'_> {
         let policy = |(reference, config): (&&ObjectRef, &&AuthConfig)| {
             let auth_id = names::auth_id(reference);
             let auth = &config.api_key_auth;
-            let policy = Policy {
-                key_header: auth.header_name.clone(),
-                table: auth_id.clone(),
-                forward_key: auth.forward_key,
-            };
+            let step = Step { forward_key: auth.forward_key, ..Step::new(&auth.header_name, &auth_id) };
+            let policy = Policy::of(step);
             (auth_id, policy)
         };
         self.accepted.iter().map(policy).collect()

@@ -8,6 +8,7 @@ mod virtual_hosts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keyward_filter_core::config::Policy;
 use keyward_resource::Meta;
 
 use self::auth_configs::AuthConfigs;
@@ -59,7 +60,7 @@ pub fn translate(input: &Input, settings: &Settings, last_good: &LastGood) -> Ou
         let needed: BTreeSet<&str> = proxy.routes().filter_map(|route| route.auth.auth_id()).collect();
         let needed = policies.iter().filter(|(auth_id, _)| needed.contains(auth_id.as_str()));
         proxy.policies = needed.map(|(auth_id, policy)| (auth_id.clone(), policy.clone())).collect();
-        proxy.tables = proxy.policies.values().map(|policy| policy.table.clone()).collect();
+        proxy.tables = proxy.policies.values().flat_map(Policy::tables).map(str::to_owned).collect();
     }
     Output { proxies, reports, last_good: served.last_good }
 }
