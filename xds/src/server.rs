@@ -30,7 +30,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use tokio::sync::mpsc;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Extensions, Request, Response, Status, Streaming};
 
 /// The aggregated discovery service over a [`Cache`].
 ///
@@ -46,6 +46,7 @@ pub struct AdsService {
 pub struct AdsServiceBuilder {
     cache: Cache,
     node_key: NodeKey,
+    admission: Option<Admission>,
     options: Options,
     sink: Option<Box<dyn EventSink>>,
     clock: Option<Clock>,
@@ -76,11 +77,13 @@ pub trait EventSink: Send + Sync + 'static {
 }
 
 type NodeKey = Box<dyn Fn(&Node) -> String + Send + Sync>;
+type Admission = Box<dyn Fn(&Node, &Extensions) -> Result<(), Status> + Send + Sync>;
 type Clock = Box<dyn Fn() -> SystemTime + Send + Sync>;
 
 pub(crate) struct Shared {
     cache: Cache,
     node_key: NodeKey,
+    admission: Option<Admission>,
     options: Arc<Options>,
     sink: Option<Box<dyn EventSink>>,
     clock: Option<Clock>,
@@ -118,6 +121,7 @@ impl AdsService {
         AdsServiceBuilder {
             cache,
             node_key: Box::new(node_key),
+            admission: None,
             options: Options::default(),
             sink: None,
             clock: None,
@@ -163,7 +167,7 @@ impl AggregatedDiscoveryService for AdsService {
         &self,
         request: Request<Streaming<DiscoveryRequest>>,
     ) -> Result<Response<Self::StreamAggregatedResourcesStream>, Status> {
-        let connection = Connection::<sotw::Session>::new(self.shared.clone(), request.into_inner());
+        let connection = Connection::<sotw::Session>::new(self.shared.clone(), request);
         Ok(Response::new(connection.into_stream()))
     }
 
@@ -171,7 +175,7 @@ impl AggregatedDiscoveryService for AdsService {
         &self,
         request: Request<Streaming<DeltaDiscoveryRequest>>,
     ) -> Result<Response<Self::DeltaAggregatedResourcesStream>, Status> {
-        let connection = Connection::<delta::Session>::new(self.shared.clone(), request.into_inner());
+        let connection = Connection::<delta::Session>::new(self.shared.clone(), request);
         Ok(Response::new(connection.into_stream()))
     }
 }
@@ -179,6 +183,18 @@ impl AggregatedDiscoveryService for AdsService {
 // === impl AdsServiceBuilder ===
 
 impl AdsServiceBuilder {
+    /// Sets who may have a stream: asked once for each, when the client has said who it is, with
+    /// what the transport knows of it (the listener's connect info is among the extensions). An
+    /// error ends the stream before anything is sent. Without this everybody may.
+    #[must_use]
+    pub fn admission(
+        mut self,
+        admission: impl Fn(&Node, &Extensions) -> Result<(), Status> + Send + Sync + 'static,
+    ) -> Self {
+        self.admission = Some(Box::new(admission));
+        self
+    }
+
     /// Sets the choices and limits of each stream.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
@@ -234,6 +250,7 @@ impl AdsServiceBuilder {
             shared: Arc::new(Shared {
                 cache: self.cache,
                 node_key: self.node_key,
+                admission: self.admission,
                 options: Arc::new(self.options),
                 sink: self.sink,
                 clock: self.clock,

@@ -21,7 +21,7 @@ use tokio::{
     sync::watch,
     time::{Instant, Interval, MissedTickBehavior, Sleep, interval, sleep},
 };
-use tonic::{Status, Streaming};
+use tonic::{Extensions, Request, Status, Streaming};
 
 /// How long a client may keep a stream open before it says who it is.
 const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -33,6 +33,7 @@ const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) struct Connection<M: Machine> {
     shared: Arc<Shared>,
     requests: Streaming<M::Request>,
+    transport: Extensions,
     updates: watch::Receiver<State>,
     responses: VecDeque<M::Response>,
     peer: Option<Peer<M>>,
@@ -63,7 +64,8 @@ enum Input<R> {
 // === impl Connection ===
 
 impl<M: Machine> Connection<M> {
-    pub(super) fn new(shared: Arc<Shared>, requests: Streaming<M::Request>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, request: Request<Streaming<M::Request>>) -> Self {
+        let (_, transport, requests) = request.into_parts();
         let mut tick = interval(shared.patience);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
@@ -71,6 +73,7 @@ impl<M: Machine> Connection<M> {
             tick,
             shared,
             requests,
+            transport,
             responses: VecDeque::new(),
             peer: None,
             timer: Box::pin(sleep(FIRST_REQUEST_TIMEOUT)),
@@ -167,6 +170,9 @@ impl<M: Machine> Connection<M> {
         let Some(node) = M::node(&request) else {
             return Err(Status::invalid_argument("the first request of the stream must carry a node"));
         };
+        if let Some(admission) = &self.shared.admission {
+            admission(node, &self.transport)?;
+        }
         let client =
             ClientId { node_id: node.id.as_str().into(), node_key: (self.shared.node_key)(node).into() };
         let mut peer = Peer::<M>::new(self.shared.clone(), client);

@@ -25,7 +25,7 @@ use std::{
 };
 use tokio::{sync::mpsc, time::timeout};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Code;
+use tonic::{Code, Status, transport::server::TcpConnectInfo};
 
 /// Waits for a predicate over the service, at most [`WAIT`].
 async fn until(what: &str, mut holds: impl FnMut() -> bool) {
@@ -224,4 +224,48 @@ async fn closing_the_cache_ends_streams_so_that_the_server_can_stop() {
     assert_eq!(status.code(), Code::Unavailable);
     server.stop().await;
     assert!(service.clients().is_empty());
+}
+
+/// A client that is not who it says gets nothing, and is not among the clients either.
+async fn is_refused<C: Client>(refused: impl AsyncFn(C) -> Status) {
+    let cache = Cache::new();
+    let (sink, mut events) = mpsc::channel(64);
+    let service = AdsService::builder(cache.clone(), |_| "all".to_owned())
+        .admission(|node, transport| {
+            let peer = transport.get::<TcpConnectInfo>().and_then(TcpConnectInfo::remote_addr);
+            assert!(peer.expect("what the listener knows").ip().is_loopback());
+            match metadata_string(node, "role") {
+                Some("gateway") => Ok(()),
+                role => Err(Status::permission_denied(format!("not {role:?}"))),
+            }
+        })
+        .events(sink)
+        .build();
+    let server = Server::start(&service).await;
+    cache.publish("all", snapshot(&["CDS secret=1"]));
+
+    let mut other = C::open(&server, "envoy-1", "other").await;
+    other.subscribe("CDS", &[]).await;
+    let status = refused(other).await;
+    assert_eq!((status.code(), status.message()), (Code::PermissionDenied, "not Some(\"other\")"));
+    assert!(service.clients().is_empty());
+
+    let mut right = C::open(&server, "envoy-1", "gateway").await;
+    right.subscribe("CDS", &[]).await;
+    assert_eq!(right.receive().await, "CDS: secret=1");
+    assert_eq!(service.clients().len(), 1);
+    let event = next_event(&mut events).await;
+    assert_eq!((event.stream, event.event), (1, Event::Connected), "the first was no client");
+    drop(right);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_delta_client_that_is_not_admitted_gets_nothing() {
+    is_refused(async |mut client: DeltaClient| client.end().await.expect_err("refused")).await;
+}
+
+#[tokio::test]
+async fn a_sotw_client_that_is_not_admitted_gets_nothing() {
+    is_refused(async |mut client: SotwClient| client.end().await.expect_err("refused")).await;
 }

@@ -192,6 +192,13 @@ impl Client for DeltaClient {
 // === impl SotwClient ===
 
 impl SotwClient {
+    /// Waits for the end of the stream.
+    pub(super) async fn end(&mut self) -> Result<(), Status> {
+        let message = timeout(WAIT, self.responses.message()).await.expect("an end in time")?;
+        assert_eq!(message, None);
+        Ok(())
+    }
+
     async fn send(&mut self, type_url: &str) {
         let mut request = self.next.get(type_url).cloned().unwrap_or_default();
         request.node = self.node.take();
