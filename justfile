@@ -102,6 +102,11 @@ bench *ARGS: filter
     @cargo build -q -p keyward
     @cargo run -q -p keyward-integration --example bench -- "$@"
 
+# Make sure that there is a kubectl for the tests (KUBECTL=PATH ./x kubectl uses that one), and say which
+[group('check')]
+kubectl:
+    @kubectl version --client
+
 # Check licences and sources of the dependencies (needs cargo-deny)
 [group('check')]
 deny:
