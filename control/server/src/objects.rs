@@ -72,7 +72,7 @@ impl Objects {
     /// Takes over a change of the store; answers with what it means for the key index.
     pub(crate) fn apply(&mut self, event: &Event) -> Option<Change> {
         match event {
-            Event::Put(record) => self.put(record),
+            Event::Put { record, .. } => self.put(record),
             Event::Delete { key, .. } => self.remove(key),
         }
     }
@@ -102,6 +102,8 @@ impl Objects {
                 self.others.insert(key, doubt(&object));
                 return Some(Change::DeleteSecret(id));
             }
+            // A place and nothing more.
+            Resource::Namespace(_) => {}
             Resource::AuthConfig(config) => {
                 self.input.auth_configs.insert(id, Arc::new(config.clone()));
                 return Some(Change::PutAuthConfig(config));

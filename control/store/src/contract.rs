@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::error::StoreError;
 use crate::record::{Body, Event, Key, Record, Revision, Selector};
-use crate::store::Store;
+use crate::store::{Page, Store};
 use crate::watch::Watch;
 
 /// How long to wait for what must come. Generous: machines may be busy.
@@ -26,6 +26,7 @@ pub async fn check<S: Store>(fresh: impl AsyncFn() -> S) {
     an_object_lives_and_dies(&fresh().await).await;
     refused_writes_leave_no_trace(&fresh().await).await;
     lists_are_in_order_and_come_in_pages(&fresh().await).await;
+    a_list_shows_the_moment_asked_for(&fresh().await).await;
     bodies_are_bytes(&fresh().await).await;
     a_watch_sees_everything_once_and_in_order(&fresh().await).await;
     a_watch_starts_only_where_the_log_is(&fresh().await).await;
@@ -56,6 +57,10 @@ pub async fn events(watch: &mut Watch, count: usize) -> Vec<Event> {
     }
     assert_eq!(events.len(), count, "more events than there were changes: {events:?}");
     events
+}
+
+fn put(record: &Record, before: Option<&Record>) -> Event {
+    Event::Put { record: record.clone(), before: before.cloned() }
 }
 
 fn secret(name: &str) -> Key {
@@ -187,6 +192,40 @@ async fn lists_are_in_order_and_come_in_pages(store: &impl Store) {
     }
 }
 
+async fn a_list_shows_the_moment_asked_for(store: &impl Store) {
+    let selector = || Selector::namespaced("Secret", "default");
+    let at = |revision| store.list_at(selector(), None, None, Revision(revision));
+    let names = |page: &Page| -> Vec<String> {
+        let shown = |record: &Record| format!("{}={}", record.key.name, String::from_utf8_lossy(&record.body));
+        page.records.iter().map(shown).collect()
+    };
+    create(store, secret("b"), "1").await;
+    create(store, secret("a"), "1").await;
+    store.update(secret("b"), None, body("2")).await.expect("update");
+    store.delete(secret("a"), None).await.expect("delete");
+    create(store, secret("a"), "3").await;
+    create(store, Key::new("Secret", "other", "z"), "1").await;
+    let expected: [&[&str]; 6] =
+        [&["b=1"], &["a=1", "b=1"], &["a=1", "b=2"], &["b=2"], &["a=3", "b=2"], &["a=3", "b=2"]];
+    for (revision, expected) in (1..).zip(expected) {
+        let page = at(revision).await.expect("a list of the past");
+        assert_eq!((names(&page).as_slice(), page.revision.0), (to_owned(expected).as_slice(), revision));
+    }
+    assert!(at(0).await.expect("before everything").records.is_empty());
+    let first = store.list_at(selector(), None, Some(1), Revision(3)).await.expect("a page");
+    assert_eq!((names(&first), first.more), (to_owned(&["a=1"]), true));
+    let rest = store.list_at(selector(), Some(secret("a")), Some(1), Revision(3)).await.expect("a page");
+    assert_eq!((names(&rest), rest.more), (to_owned(&["b=2"]), false));
+    store.compact(Revision(4)).await.expect("compact");
+    assert!(matches!(at(3).await, Err(StoreError::Compacted { .. })));
+    assert_eq!(names(&at(4).await.expect("as far as the log goes")), ["b=2"]);
+    assert!(matches!(at(7).await, Err(StoreError::Future { .. })));
+}
+
+fn to_owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
 async fn bodies_are_bytes(store: &impl Store) {
     let large: Vec<u8> = (0..1_500_000_u32).map(|index| index.to_le_bytes()[0]).collect();
     for (name, bytes) in [("empty", vec![]), ("binary", vec![0, 255, 0]), ("large", large)] {
@@ -197,22 +236,22 @@ async fn bodies_are_bytes(store: &impl Store) {
         assert!(shown.contains(&format!("[{} bytes]", bytes.len())), "a body is never shown: {shown:.200}");
     }
     let mut watch = store.watch(Revision(0)).await.expect("watch");
-    assert!(events(&mut watch, 3).await.iter().all(|event| matches!(event, Event::Put(_))));
+    assert!(events(&mut watch, 3).await.iter().all(|event| matches!(event, Event::Put { before: None, .. })));
 }
 
 async fn a_watch_sees_everything_once_and_in_order(store: &impl Store) {
     let mut all = store.watch(Revision(0)).await.expect("watch");
     let first = create(store, secret("a"), "1").await;
-    assert_eq!(events(&mut all, 1).await, [Event::Put(first.clone())]);
+    assert_eq!(events(&mut all, 1).await, [put(&first, None)]);
 
     let mut later = store.watch(revision(store).await).await.expect("watch");
     let second = store.update(secret("a"), None, body("2")).await.expect("update");
     let (gone_at, _) = store.delete(secret("a"), None).await.expect("delete");
     let third = create(store, secret("a"), "3").await;
     let expected = [
-        Event::Put(second.clone()),
+        put(&second, Some(&first)),
         Event::Delete { key: secret("a"), revision: gone_at, last: second },
-        Event::Put(third),
+        put(&third, None),
     ];
     assert_eq!(events(&mut all, 3).await, expected);
     assert_eq!(events(&mut later, 3).await, expected);
@@ -272,7 +311,7 @@ async fn a_watch_is_compacted_away_only_where_it_lags(store: &impl Store) {
     store.compact(Revision(3_000)).await.expect("compact");
 
     let created = create(store, secret("a"), "y").await;
-    assert_eq!(events(&mut quick, 1).await, [Event::Put(created)]);
+    assert_eq!(events(&mut quick, 1).await, [put(&created, None)]);
     // The slow one may have read ahead, without a gap; then it is told.
     let mut at = first.last().map_or(0, |event| event.revision().0);
     let failure = loop {
@@ -356,7 +395,7 @@ async fn count_up(store: &impl Store) {
 async fn a_watch_ends_with_its_store(store: impl Store) {
     let mut watch = store.watch(Revision(0)).await.expect("watch");
     let last = create(&store, secret("a"), "x").await;
-    assert_eq!(events(&mut watch, 1).await, [Event::Put(last)]);
+    assert_eq!(events(&mut watch, 1).await, [put(&last, None)]);
     drop(store);
     let end = timeout(PATIENCE, watch.next()).await.expect("in time");
     assert!(end.is_none(), "{end:?}");

@@ -96,14 +96,19 @@ impl Store for MemoryStore {
         limit: Option<usize>,
     ) -> Result<Page, StoreError> {
         let state = lock(&self.state);
-        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut selected = state
-            .objects
-            .range((from, Bound::Unbounded))
-            .filter(|(key, _)| selector.selects(key))
-            .map(|(_, record)| record.clone());
-        let records = selected.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
-        Ok(Page { records, revision: state.revision, more: selected.next().is_some() })
+        Ok(page(&state.objects, &selector, after, limit, state.revision))
+    }
+
+    async fn list_at(
+        &self,
+        selector: Selector,
+        after: Option<Key>,
+        limit: Option<usize>,
+        at: Revision,
+    ) -> Result<Page, StoreError> {
+        let state = lock(&self.state);
+        state.check_start(at)?;
+        Ok(page(&state.objects_at(at), &selector, after, limit, at))
     }
 
     async fn watch(&self, from: Revision) -> Result<Watch, StoreError> {
@@ -138,8 +143,8 @@ impl State {
     }
 
     fn put(&mut self, record: Record) -> Record {
-        self.objects.insert(record.key.clone(), record.clone());
-        self.log.push_back(Event::Put(record.clone()));
+        let before = self.objects.insert(record.key.clone(), record.clone());
+        self.log.push_back(Event::Put { record: record.clone(), before });
         record
     }
 
@@ -163,11 +168,41 @@ impl State {
         Ok(())
     }
 
+    /// The objects as they stood: the changes since then undone, the last one first.
+    fn objects_at(&self, at: Revision) -> BTreeMap<Key, Record> {
+        let mut objects = self.objects.clone();
+        for event in self.log.iter().rev().take_while(|event| event.revision() > at) {
+            match event {
+                Event::Put { record, before: None } => drop(objects.remove(&record.key)),
+                Event::Put { before: Some(before), .. } | Event::Delete { last: before, .. } => {
+                    objects.insert(before.key.clone(), before.clone());
+                }
+            }
+        }
+        objects
+    }
+
     fn after(&self, at: Revision) -> Batch {
         self.check_start(at)?;
         let first = self.log.partition_point(|event| event.revision() <= at);
         Ok(self.log.range(first..).take(BATCH).cloned().collect())
     }
+}
+
+fn page(
+    objects: &BTreeMap<Key, Record>,
+    selector: &Selector,
+    after: Option<Key>,
+    limit: Option<usize>,
+    revision: Revision,
+) -> Page {
+    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+    let mut selected = objects
+        .range((from, Bound::Unbounded))
+        .filter(|(key, _)| selector.selects(key))
+        .map(|(_, record)| record.clone());
+    let records = selected.by_ref().take(limit.unwrap_or(usize::MAX)).collect();
+    Page { records, revision, more: selected.next().is_some() }
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {

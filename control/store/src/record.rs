@@ -38,7 +38,12 @@ pub struct Record {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// The object was created or updated.
-    Put(Record),
+    Put {
+        /// What it is now.
+        record: Record,
+        /// What it was before; none when it was created.
+        before: Option<Record>,
+    },
     /// The object was deleted.
     Delete {
         /// Its name.
@@ -103,7 +108,7 @@ impl Event {
     #[must_use]
     pub fn key(&self) -> &Key {
         match self {
-            Self::Put(record) => &record.key,
+            Self::Put { record, .. } => &record.key,
             Self::Delete { key, .. } => key,
         }
     }
@@ -112,7 +117,7 @@ impl Event {
     #[must_use]
     pub fn revision(&self) -> Revision {
         match self {
-            Self::Put(record) => record.revision,
+            Self::Put { record, .. } => record.revision,
             Self::Delete { revision, .. } => *revision,
         }
     }

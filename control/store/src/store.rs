@@ -11,8 +11,8 @@ use crate::watch::Watch;
 pub struct Page {
     /// The objects, ascending by key.
     pub records: Vec<Record>,
-    /// The revision of the store that this page shows. A list of several pages is made consistent
-    /// by a watch from the revision of the *first* page.
+    /// The revision of the store that this page shows. A list of several pages shows one moment when
+    /// the further pages are listed at the revision of the first.
     pub revision: Revision,
     /// Objects follow after the last one of this page.
     pub more: bool,
@@ -64,6 +64,19 @@ pub trait Store: Send + Sync + 'static {
         selector: Selector,
         after: Option<Key>,
         limit: Option<usize>,
+    ) -> Result<Page, StoreError>;
+
+    /// Lists objects as they stood at a revision; otherwise as [`list`](Self::list).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Compacted`], [`StoreError::Future`].
+    async fn list_at(
+        &self,
+        selector: Selector,
+        after: Option<Key>,
+        limit: Option<usize>,
+        at: Revision,
     ) -> Result<Page, StoreError>;
 
     /// Every change after `from`, in order, in batches that are never empty, without end. A

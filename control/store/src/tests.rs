@@ -146,9 +146,35 @@ impl Model {
                 assert!(matches!(watch, Err(StoreError::Compacted { .. })), "{watch:?}");
                 continue;
             }
+            self.compare_lists(store, from).await;
             let expected = self.log.iter().skip(usize::try_from(from.0).expect("small"));
             let expected: Vec<Event> = expected.cloned().collect();
             assert_eq!(events(&mut watch.expect("watch"), expected.len()).await, expected);
+        }
+    }
+
+    /// Compares a list of the past, in pages.
+    async fn compare_lists(&self, store: &impl Store, at: Revision) {
+        let mut objects = BTreeMap::new();
+        for event in self.log.iter().take(usize::try_from(at.0).expect("small")) {
+            match event {
+                Event::Put { record, .. } => drop(objects.insert(record.key.clone(), record.clone())),
+                Event::Delete { key, .. } => drop(objects.remove(key)),
+            }
+        }
+        for selector in [Selector::kind("Secret"), Selector::namespaced("Secret", "a")] {
+            let expected: Vec<&Record> = objects.values().filter(|one| selector.selects(&one.key)).collect();
+            let (mut listed, mut after) = (Vec::new(), None);
+            for _ in 0..=expected.len() {
+                let page = store.list_at(selector.clone(), after, Some(2), at).await.expect("list");
+                assert_eq!(page.revision, at);
+                after = page.records.last().map(|record| record.key.clone());
+                listed.extend(page.records);
+                if !page.more {
+                    break;
+                }
+            }
+            assert!(listed.iter().eq(expected), "at {at}: {listed:?}");
         }
     }
 
@@ -157,8 +183,8 @@ impl Model {
         let created = self.objects.get(&key).map_or(revision, |there| there.created);
         let record = Record { key: key.clone(), revision, created, body: body(&number.to_string()) };
         assert_eq!(done.expect("it is written"), record);
-        self.objects.insert(key, record.clone());
-        self.log.push(Event::Put(record));
+        let before = self.objects.insert(key, record.clone());
+        self.log.push(Event::Put { record, before });
     }
 
     fn expected(&self, key: &Key, known: Known) -> Option<Revision> {

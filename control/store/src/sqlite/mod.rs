@@ -124,6 +124,23 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn list_at(
+        &self,
+        selector: Selector,
+        after: Option<Key>,
+        limit: Option<usize>,
+        at: Revision,
+    ) -> Result<Page, StoreError> {
+        let read = self.readers.read("list objects of the past", move |connection| {
+            let state = schema::state(connection)?;
+            match state.check_start(at) {
+                Ok(()) => schema::list_at(connection, &selector, after.as_ref(), limit, at).map(Ok),
+                Err(refused) => Ok(Err(refused)),
+            }
+        });
+        read.await?
+    }
+
     async fn watch(&self, from: Revision) -> Result<Watch, StoreError> {
         let start = self.readers.read("start a watch", schema::state).await?;
         start.check_start(from)?;

@@ -119,6 +119,48 @@ pub(super) fn list(
     Ok(Page { records, revision, more })
 }
 
+/// The objects as they stood at a revision that the log still covers: those that have not changed
+/// since, and what later changes have replaced.
+pub(super) fn list_at(
+    connection: &Connection,
+    selector: &Selector,
+    after: Option<&Key>,
+    limit: Option<usize>,
+    at: Revision,
+) -> rusqlite::Result<Page> {
+    let first = Key::new(selector.kind.as_str(), selector.namespace.as_deref().unwrap_or(""), "");
+    let start = after.filter(|after| **after > first).unwrap_or(&first);
+    if start.kind > selector.kind {
+        return Ok(Page { records: Vec::new(), revision: at, more: false });
+    }
+    // No namespace sorts behind this one.
+    let end = selector.namespace.as_deref().unwrap_or("\u{10ffff}");
+    let rows = limit.map_or(-1, |limit| i64::try_from(limit.saturating_add(1)).unwrap_or(i64::MAX));
+    let arguments = params![selector.kind, start.namespace, start.name, end, at, rows];
+    let mut records = connection
+        .prepare_cached(&format!(
+            "{LIST_COLUMNS} WHERE o.kind = ?1 AND (o.namespace, o.name) > (?2, ?3) AND o.namespace <= ?4
+             AND o.revision <= ?5 ORDER BY o.namespace, o.name LIMIT ?6"
+        ))?
+        .query_map(arguments, record)?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let replaced = connection
+        .prepare_cached(
+            "SELECT l.revision, l.created, l.kind, l.namespace, l.name, l.body
+             FROM log AS e JOIN log AS l ON l.revision = e.prev
+             WHERE e.revision > ?5 AND e.prev <= ?5 AND e.kind = ?1
+             AND (e.namespace, e.name) > (?2, ?3) AND e.namespace <= ?4
+             ORDER BY e.namespace, e.name LIMIT ?6",
+        )?
+        .query_map(arguments, record)?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    records.extend(replaced);
+    records.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+    let more = limit.is_some_and(|limit| records.len() > limit);
+    records.truncate(limit.unwrap_or(usize::MAX));
+    Ok(Page { records, revision: at, more })
+}
+
 /// The changes after `at`, as many as make a batch, and where the log stood when they were read.
 pub(super) fn log(connection: &Connection, at: Revision) -> rusqlite::Result<(State, Vec<Event>)> {
     let state = state(connection)?;
@@ -136,8 +178,13 @@ pub(super) fn log(connection: &Connection, at: Revision) -> rusqlite::Result<(St
         && let Some(row) = rows.next()?
     {
         let event = event(connection, row)?;
-        let (Event::Put(record) | Event::Delete { last: record, .. }) = &event;
-        bytes = bytes.saturating_add(record.body.len());
+        let (now, before) = match &event {
+            Event::Put { record, before } => (Some(record), before.as_ref()),
+            Event::Delete { last, .. } => (None, Some(last)),
+        };
+        for record in now.into_iter().chain(before) {
+            bytes = bytes.saturating_add(record.body.len());
+        }
         events.push(event);
     }
     Ok((state, events))
@@ -242,14 +289,16 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
 }
 
 fn event(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<Event> {
+    // The entry that a change replaces is kept for as long as the change itself can be watched.
+    let before = |revision: Revision| {
+        let query = "SELECT revision, created, kind, namespace, name, body FROM log WHERE revision = ?1";
+        connection.prepare_cached(query)?.query_row([revision], record)
+    };
     if row.get_ref(5)?.as_blob_or_null()?.is_some() {
-        return record(row).map(Event::Put);
+        let before = row.get::<_, Option<Revision>>(6)?.map(before).transpose()?;
+        return Ok(Event::Put { record: record(row)?, before });
     }
-    // The entry that a deletion replaces is kept for as long as the deletion itself can be watched.
-    let last = connection
-        .prepare_cached("SELECT revision, created, kind, namespace, name, body FROM log WHERE revision = ?1")?
-        .query_row([row.get::<_, Revision>(6)?], record)?;
-    Ok(Event::Delete { key: key(row)?, revision: row.get(0)?, last })
+    Ok(Event::Delete { key: key(row)?, revision: row.get(0)?, last: before(row.get(6)?)? })
 }
 
 // === impl State ===

@@ -60,6 +60,16 @@ impl Store for Temporary {
         self.store.list(selector, after, limit).await
     }
 
+    async fn list_at(
+        &self,
+        selector: Selector,
+        after: Option<Key>,
+        limit: Option<usize>,
+        at: Revision,
+    ) -> Result<Page, StoreError> {
+        self.store.list_at(selector, after, limit, at).await
+    }
+
     async fn watch(&self, from: Revision) -> Result<Watch, StoreError> {
         self.store.watch(from).await
     }

@@ -112,14 +112,14 @@ async fn check(path: &Path, all: &[Acknowledged]) {
         let event = log.get(index).unwrap_or_else(|| panic!("{write:?} is lost"));
         assert_eq!(*event.key(), write.key, "{write:?}");
         match event {
-            Event::Put(record) => assert_eq!(*record.body, *write.number.to_string().as_bytes()),
+            Event::Put { record, .. } => assert_eq!(*record.body, *write.number.to_string().as_bytes()),
             Event::Delete { .. } => assert_eq!(write.number % 5, 4, "{write:?}"),
         }
     }
     // What stands is what the log says.
     for (key, event) in standing {
         let expected = match event {
-            Event::Put(record) => Some(record),
+            Event::Put { record, .. } => Some(record),
             Event::Delete { .. } => None,
         };
         assert_eq!(store.get(key.clone()).await.expect("get").as_ref(), expected);
