@@ -27,7 +27,10 @@ pub struct ApiStatus {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct ListMeta {}
+struct ListMeta {
+    #[serde(rename = "continue", skip_serializing_if = "String::is_empty")]
+    continue_token: String,
+}
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -46,12 +49,16 @@ struct Details {
     retry_after_seconds: Option<u32>,
 }
 
+/// One thing that is wrong, for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Cause {
-    reason: &'static str,
-    message: String,
+pub struct Cause {
+    /// What kind of mistake it is: `FieldValueInvalid`, `FieldManagerConflict`.
+    pub reason: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// In which field, if it is about one.
     #[serde(skip_serializing_if = "String::is_empty")]
-    field: String,
+    pub field: String,
 }
 
 // === impl ApiStatus ===
@@ -86,6 +93,20 @@ impl ApiStatus {
             kind.qualified_plural()
         );
         Self::failure(409, "Conflict", message).about(Details::of(kind, kind.plural, name))
+    }
+
+    /// 409: the object is not what the request took it for, for another reason than a later version.
+    #[must_use]
+    pub fn conflict_because(kind: &Kind, name: &str, why: &str) -> Self {
+        let message =
+            format!("Operation cannot be fulfilled on {} {name:?}: {why}", kind.qualified_plural());
+        Self::failure(409, "Conflict", message).about(Details::of(kind, kind.plural, name))
+    }
+
+    /// 409: other managers own fields that were to be applied with another value.
+    #[must_use]
+    pub fn apply_conflict(message: String, causes: Vec<Cause>) -> Self {
+        Self::failure(409, "Conflict", message).about(Details { causes, ..Details::default() })
     }
 
     /// 422: the object has mistakes.
@@ -134,6 +155,15 @@ impl ApiStatus {
         Self::failure(403, "Forbidden", message.into())
     }
 
+    /// 403: not with this object.
+    #[must_use]
+    pub fn forbidden_object(kind: &Kind, name: &str, why: &str, cause: Option<Cause>) -> Self {
+        let message = format!("{} {name:?} is forbidden: {why}", kind.qualified_plural());
+        let causes = cause.into_iter().collect();
+        let details = Details { causes, ..Details::of(kind, kind.plural, name) };
+        Self::failure(403, "Forbidden", message).about(details)
+    }
+
     /// 405: not this method on this path.
     #[must_use]
     pub fn method_not_allowed() -> Self {
@@ -145,6 +175,32 @@ impl ApiStatus {
     #[must_use]
     pub fn expired(message: impl Into<String>) -> Self {
         Self::failure(410, "Expired", message.into())
+    }
+
+    /// 410: the list cannot go on as it began; the token goes on with what there is now.
+    #[must_use]
+    pub fn expired_list(message: impl Into<String>, continue_token: String) -> Self {
+        Self { metadata: ListMeta { continue_token }, ..Self::expired(message) }
+    }
+
+    /// 504: the version asked for is not there yet.
+    #[must_use]
+    pub fn too_large_version(asked: u64, current: u64) -> Self {
+        let message = format!("Too large resource version: {asked}, current: {current}");
+        let cause = Cause {
+            reason: "ResourceVersionTooLarge",
+            message: "Too large resource version".to_owned(),
+            field: String::new(),
+        };
+        let details = Details { causes: vec![cause], retry_after_seconds: Some(1), ..Details::default() };
+        Self::failure(504, "Timeout", format!("Timeout: {message}")).about(details)
+    }
+
+    /// 406: the client accepts none of the forms that there are.
+    #[must_use]
+    pub fn not_acceptable() -> Self {
+        let message = "only the following media types are accepted: application/json";
+        Self::failure(406, "NotAcceptable", message.to_owned())
     }
 
     /// 413: the body is longer than the limit.
@@ -160,6 +216,23 @@ impl ApiStatus {
         let message = "the body of the request was in an unknown format - accepted media types include: \
                        application/json, application/yaml";
         Self::failure(415, "UnsupportedMediaType", message.to_owned())
+    }
+
+    /// 415: a patch of a type that is not served, or not for this kind.
+    #[must_use]
+    pub fn unsupported_patch_type(strategic: bool) -> Self {
+        let more = if strategic { ", application/strategic-merge-patch+json" } else { "" };
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: \
+             application/json-patch+json, application/merge-patch+json{more}, application/apply-patch+yaml"
+        );
+        Self::failure(415, "UnsupportedMediaType", message)
+    }
+
+    /// 422: a patch that cannot be carried out on the object.
+    #[must_use]
+    pub fn unprocessable(message: impl Into<String>) -> Self {
+        Self::failure(422, "Invalid", message.into())
     }
 
     /// 500: something failed inside. The message is for outsiders.
@@ -183,11 +256,17 @@ impl ApiStatus {
         status.about(details)
     }
 
+    /// How long the client should wait before it asks again, in seconds.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<u32> {
+        self.details.as_ref()?.retry_after_seconds
+    }
+
     fn failure(code: u16, reason: &'static str, message: String) -> Self {
         Self {
             kind: "Status",
             api_version: "v1",
-            metadata: ListMeta {},
+            metadata: ListMeta { continue_token: String::new() },
             status: "Failure",
             message,
             reason,

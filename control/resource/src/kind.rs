@@ -48,6 +48,7 @@ pub(crate) const CATEGORY: &str = "keyward";
 
 /// All kinds.
 pub static KINDS: &[&Kind] = &[
+    &kinds::namespace::KIND,
     &kinds::secret::KIND,
     &kinds::auth_config::KIND,
     &kinds::upstream::KIND,
@@ -145,6 +146,12 @@ impl Kind {
     #[must_use]
     pub fn list_kind(&self) -> String {
         format!("{}List", self.name)
+    }
+
+    /// Whether objects of the kind live in namespaces: all but the namespaces themselves.
+    #[must_use]
+    pub fn is_namespaced(&self) -> bool {
+        self.name != kinds::namespace::KIND.name
     }
 
     /// Every group and version under which the kind is served, the canonical one first.

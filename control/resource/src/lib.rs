@@ -27,11 +27,11 @@ pub mod schema;
 mod status;
 mod syntax;
 
-pub use api_status::ApiStatus;
+pub use api_status::{ApiStatus, Cause};
 pub use body::{Format, parse_body};
 pub use error::{FieldError, FieldErrorReason, summary};
 pub use kind::{GroupVersion, KINDS, Kind};
 pub use kinds::Resource;
 pub use meta::{Meta, ObjectKey, ObjectRef};
-pub use object::{admit, decode, present, present_list, status_value};
+pub use object::{admit, canonical, decode, present, present_list, status_value};
 pub use report::{Report, Reports, State};

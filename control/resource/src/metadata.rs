@@ -13,19 +13,89 @@ use crate::syntax::{self, Check};
 const MAX_ANNOTATIONS_LEN: usize = 256 * 1024;
 
 pub(crate) static METADATA: Message = Message {
-    name: "Metadata",
-    doc: "",
+    name: "ObjectMeta",
+    doc: "What every object has: its name, its labels and what the server keeps about it.",
     fields: &[
-        Field::new("name", Type::Any, ""),
-        Field::new("namespace", Type::Any, ""),
-        Field::new("labels", Type::Any, ""),
-        Field::new("annotations", Type::Any, ""),
-        Field::new("uid", Type::Any, ""),
-        Field::new("resourceVersion", Type::Any, ""),
-        Field::new("generation", Type::Any, ""),
-        Field::new("creationTimestamp", Type::Any, ""),
+        Field::new(
+            "name",
+            Type::String,
+            "The name, unique among the objects of the kind in the namespace. Cannot be changed. Lower case \
+             letters, digits, '-' and '.', at most 253.",
+        ),
+        Field::new(
+            "generateName",
+            Type::String,
+            "The beginning of a name that the server completes, when an object is created without a name.",
+        ),
+        Field::new("namespace", Type::String, "The namespace. Cannot be changed."),
+        Field::new(
+            "labels",
+            Type::STRINGS,
+            "Words by which objects are selected, by people and by the selectors of other objects.",
+        ),
+        Field::new(
+            "annotations",
+            Type::STRINGS,
+            "Notes of tools. They select nothing; at most 256 KiB in all.",
+        ),
+        Field::new(
+            "finalizers",
+            Type::STRING_LIST,
+            "Whoever must agree before the object is gone: a deletion only marks it until this list is empty.",
+        ),
+        Field::new(
+            "ownerReferences",
+            Type::List(&Type::Object(&OWNER_REFERENCE)),
+            "The objects that this one belongs to. Kept for tools; nothing is deleted because of it.",
+        ),
+        Field::new("uid", Type::String, "Tells this object from an earlier one of the same name. Set by the server."),
+        Field::new(
+            "resourceVersion",
+            Type::String,
+            "The version that was read. A write that says one is refused when the object has changed since.",
+        ),
+        Field::new(
+            "generation",
+            Type::Integer(0, i64::MAX),
+            "Rises with every change of what is wanted. Set by the server.",
+        ),
+        Field::new("creationTimestamp", Type::Time, "When the object was created. Set by the server."),
+        Field::new(
+            "deletionTimestamp",
+            Type::Time,
+            "When somebody asked for the deletion of the object. Set by the server.",
+        ),
+        Field::new(
+            "deletionGracePeriodSeconds",
+            Type::Integer(0, i64::MAX),
+            "Always 0 where it is set: nothing here takes time to stop. Set by the server.",
+        ),
+        Field::new(
+            "managedFields",
+            Type::List(&Type::Any),
+            "Who manages which fields. Kept by the server for `kubectl apply --server-side`.",
+        ),
+        Field::new("selfLink", Type::String, "Not used any more, and never set."),
     ],
-    unsupported: &["generateName", "finalizers", "ownerReferences"],
+    unsupported: &[],
+};
+
+static OWNER_REFERENCE: Message = Message {
+    name: "OwnerReference",
+    doc: "An object that another one belongs to.",
+    fields: &[
+        Field::required("apiVersion", Type::String, "The group and version of the owner."),
+        Field::required("kind", Type::String, "The kind of the owner."),
+        Field::required("name", Type::String, "The name of the owner."),
+        Field::required("uid", Type::String, "The uid of the owner."),
+        Field::new("controller", Type::Boolean, "Whether the owner is the one that manages the object."),
+        Field::new(
+            "blockOwnerDeletion",
+            Type::Boolean,
+            "Whether the owner should wait for this object. Kept, without an effect.",
+        ),
+    ],
+    unsupported: &[],
 };
 
 /// Fields that servers keep and people send back; what they say there has no meaning.
@@ -45,7 +115,8 @@ pub(crate) static REFERENCE: Message = Message {
     unsupported: &[],
 };
 
-/// Drops what people cannot say and fills in what the path of the request says.
+/// Drops what people cannot say and fills in what the path of the request says. The namespace is
+/// empty for kinds without.
 pub(crate) fn normalize(metadata: &mut Map<String, Value>, namespace: &str, name: Option<&str>) {
     for key in SERVERS_OWN {
         metadata.remove(*key);
@@ -56,21 +127,33 @@ pub(crate) fn normalize(metadata: &mut Map<String, Value>, namespace: &str, name
             metadata.remove(key);
         }
     }
-    metadata.entry("namespace").or_insert_with(|| namespace.into());
+    if !namespace.is_empty() {
+        metadata.entry("namespace").or_insert_with(|| namespace.into());
+    }
     if let Some(name) = name {
         metadata.entry("name").or_insert_with(|| name.into());
     }
 }
 
 /// Reads `metadata`.
-pub(crate) fn meta(node: Node<'_>) -> Option<Meta> {
+pub(crate) fn meta(node: Node<'_>, namespaced: bool) -> Option<Meta> {
     let fields = node.object(&METADATA)?;
     let name = fields.required("name", "an object needs a name");
     let name = name.and_then(|name| word(&name, syntax::subdomain));
-    let namespace = fields.required("namespace", "an object needs a namespace");
-    let namespace = namespace.and_then(|namespace| word(&namespace, syntax::label));
+    let namespace = if namespaced {
+        let namespace = fields.required("namespace", "an object needs a namespace");
+        namespace.and_then(|namespace| word(&namespace, syntax::label))
+    } else {
+        if let Some(namespace) = fields.optional("namespace") {
+            namespace.invalid("objects of this kind have no namespace");
+        }
+        Some(String::new())
+    };
     let labels = fields.or("labels", BTreeMap::new(), labels);
     fields.optional("annotations").and_then(annotations);
+    fields.optional("generateName").and_then(|prefix| prefix.string());
+    fields.optional("finalizers").and_then(finalizers);
+    fields.optional("ownerReferences").and_then(owners);
     fields.optional("uid").and_then(|uid| uid.string());
     let resource_version = fields.or("resourceVersion", 0, |version| {
         let number = version.string()?.parse().ok();
@@ -125,6 +208,38 @@ fn annotations(node: Node<'_>) -> Option<()> {
     }
     if len > MAX_ANNOTATIONS_LEN {
         entries.node().invalid(format_args!("must have at most {MAX_ANNOTATIONS_LEN} bytes in all"));
+    }
+    Some(())
+}
+
+fn finalizers(node: Node<'_>) -> Option<()> {
+    let list = node.list()?;
+    let mut seen = BTreeSet::new();
+    for item in list.iter() {
+        match word(&item, syntax::qualified_name) {
+            Some(name) if !seen.insert(name.clone()) => item.duplicate(),
+            _ => {}
+        }
+    }
+    Some(())
+}
+
+fn owners(node: Node<'_>) -> Option<()> {
+    let mut controller = None;
+    for item in node.list()?.iter() {
+        let Some(owner) = item.object(&OWNER_REFERENCE) else { continue };
+        for key in ["apiVersion", "kind", "name", "uid"] {
+            if let Some(field) = owner.required(key, "an owner is named by apiVersion, kind, name and uid")
+                && field.string() == Some("")
+            {
+                field.required("must not be empty");
+            }
+        }
+        owner.optional("blockOwnerDeletion").and_then(|field| field.boolean());
+        let controls = owner.optional("controller").and_then(|field| field.boolean()) == Some(true);
+        if controls && controller.replace(()).is_some() {
+            owner.node().invalid("only one owner can be the controller");
+        }
     }
     Some(())
 }

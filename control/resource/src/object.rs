@@ -25,7 +25,7 @@ const MAX_REASON_LEN: usize = 1024;
 const REPORTED_BY: &str = "keyward";
 
 /// Validates what somebody sent to the path of a kind and brings it into the form in which it is
-/// stored. `name` is the name in the path, if there is one.
+/// stored. `name` is the name in the path, if there is one; `namespace` is empty for kinds without.
 ///
 /// Fields of the metadata that servers own are dropped, but for `uid` and `resourceVersion`: these
 /// are conditions that the caller checks. Admitting the result once more changes nothing.
@@ -39,6 +39,20 @@ pub fn admit(
     name: Option<&str>,
     object: Value,
 ) -> Result<Value, Vec<FieldError>> {
+    let mut object = canonical(kind, namespace, name, object);
+    let errors = Errors::default();
+    let admitted = read(kind, &object, &errors, Some((namespace, name)));
+    errors.finish(admitted)?;
+    if let Value::Object(fields) = &mut object {
+        fields.insert("apiVersion".into(), kind.api_version().into());
+    }
+    Ok(object)
+}
+
+/// The form in which [`admit`] stores an object, as far as the object is well formed. Parts of an
+/// object are brought into that form too, such as those that somebody applies.
+#[must_use]
+pub fn canonical(kind: &'static Kind, namespace: &str, name: Option<&str>, object: Value) -> Value {
     let mut object = object;
     drop_nulls(&mut object);
     if let Value::Object(fields) = &mut object {
@@ -50,13 +64,7 @@ pub fn admit(
         }
         (kind.normalize)(fields);
     }
-    let errors = Errors::default();
-    let admitted = read(kind, &object, &errors, Some((namespace, name)));
-    errors.finish(admitted)?;
-    if let Value::Object(fields) = &mut object {
-        fields.insert("apiVersion".into(), kind.api_version().into());
-    }
-    Ok(object)
+    object
 }
 
 /// Reads a stored object. What the store holds may have been written by another version: nothing
@@ -148,12 +156,14 @@ fn read(
     let fields = root.object(kind.fields)?;
     let meta = fields.required("metadata", "an object needs metadata")?;
     if let Some((namespace, name)) = path {
-        check_place(&meta, "namespace", namespace);
+        if kind.is_namespaced() {
+            check_place(&meta, "namespace", namespace);
+        }
         if let Some(name) = name {
             check_place(&meta, "name", name);
         }
     }
-    match metadata::meta(meta) {
+    match metadata::meta(meta, kind.is_namespaced()) {
         Some(meta) => (kind.read)(&fields, meta),
         None => {
             // The other mistakes are worth knowing too. No reference is resolved against this.

@@ -2,6 +2,7 @@
 
 pub mod auth_config;
 pub mod gateway;
+pub mod namespace;
 pub mod options;
 pub mod route;
 pub mod route_option;
@@ -28,6 +29,8 @@ use crate::meta::{Meta, ObjectKey};
 /// An object of any kind, valid by construction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resource {
+    /// A `Namespace`.
+    Namespace(Meta),
     /// A `Secret` of the key type.
     ApiKeySecret(ApiKeySecret),
     /// A `Secret` of another type, such as `kubernetes.io/tls`: stored and served, no API key.
@@ -56,7 +59,7 @@ impl Resource {
     pub fn meta(&self) -> &Meta {
         match self {
             Self::ApiKeySecret(secret) => &secret.meta,
-            Self::OtherSecret(meta) => meta,
+            Self::Namespace(meta) | Self::OtherSecret(meta) => meta,
             Self::AuthConfig(config) => &config.meta,
             Self::Upstream(upstream) => &upstream.meta,
             Self::VirtualService(service) => &service.meta,
@@ -71,7 +74,7 @@ impl Resource {
     pub fn meta_mut(&mut self) -> &mut Meta {
         match self {
             Self::ApiKeySecret(secret) => &mut secret.meta,
-            Self::OtherSecret(meta) => meta,
+            Self::Namespace(meta) | Self::OtherSecret(meta) => meta,
             Self::AuthConfig(config) => &mut config.meta,
             Self::Upstream(upstream) => &mut upstream.meta,
             Self::VirtualService(service) => &mut service.meta,
@@ -86,6 +89,7 @@ impl Resource {
     #[must_use]
     pub fn key(&self) -> ObjectKey {
         let kind = match self {
+            Self::Namespace(_) => namespace::KIND.name,
             Self::ApiKeySecret(_) | Self::OtherSecret(_) => secret::KIND.name,
             Self::AuthConfig(_) => auth_config::KIND.name,
             Self::Upstream(_) => upstream::KIND.name,
