@@ -13,7 +13,7 @@ pub struct ApiStatus {
     kind: &'static str,
     api_version: &'static str,
     metadata: ListMeta,
-    status: &'static str,
+    status: Outcome,
     /// For people.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
@@ -21,7 +21,7 @@ pub struct ApiStatus {
     #[serde(skip_serializing_if = "str::is_empty")]
     pub reason: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    details: Option<Details>,
+    details: Option<Box<Details>>,
     /// The HTTP status.
     pub code: u16,
 }
@@ -30,6 +30,12 @@ pub struct ApiStatus {
 struct ListMeta {
     #[serde(rename = "continue", skip_serializing_if = "String::is_empty")]
     continue_token: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+enum Outcome {
+    Success,
+    Failure,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -98,8 +104,7 @@ impl ApiStatus {
     /// 409: the object is not what the request took it for, for another reason than a later version.
     #[must_use]
     pub fn conflict_because(kind: &Kind, name: &str, why: &str) -> Self {
-        let message =
-            format!("Operation cannot be fulfilled on {} {name:?}: {why}", kind.qualified_plural());
+        let message = format!("Operation cannot be fulfilled on {} {name:?}: {why}", kind.qualified_plural());
         Self::failure(409, "Conflict", message).about(Details::of(kind, kind.plural, name))
     }
 
@@ -252,7 +257,7 @@ impl ApiStatus {
     #[must_use]
     pub fn deleted(kind: &Kind, name: &str, uid: &str) -> Self {
         let details = Details { uid: uid.to_owned(), ..Details::of(kind, kind.plural, name) };
-        let status = Self { status: "Success", ..Self::failure(200, "", String::new()) };
+        let status = Self { status: Outcome::Success, ..Self::failure(200, "", String::new()) };
         status.about(details)
     }
 
@@ -267,7 +272,7 @@ impl ApiStatus {
             kind: "Status",
             api_version: "v1",
             metadata: ListMeta { continue_token: String::new() },
-            status: "Failure",
+            status: Outcome::Failure,
             message,
             reason,
             details: None,
@@ -276,7 +281,7 @@ impl ApiStatus {
     }
 
     fn about(self, details: Details) -> Self {
-        Self { details: Some(details), ..self }
+        Self { details: Some(Box::new(details)), ..self }
     }
 }
 
