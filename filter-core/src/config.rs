@@ -181,6 +181,12 @@ impl Rule {
     }
 }
 
+/// The key table of a step of a policy: the auth id, and from the second step on `#` and the place.
+#[must_use]
+pub fn table_name(auth_id: &str, step: usize) -> String {
+    if step == 0 { auth_id.to_owned() } else { format!("{auth_id}#{step}") }
+}
+
 /// The auth id in a generated route name, if there is one.
 #[must_use]
 pub fn auth_id_of_route(route_name: &[u8]) -> Option<&str> {

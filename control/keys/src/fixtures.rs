@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyward_filter_core::wire::{DIGEST_LEN, Digest, Version, entry_hash};
-use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig};
+use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig, AuthStep};
 use keyward_resource::kinds::secret::{ApiKeySecret, KeyProblem};
 use keyward_resource::{Meta, ObjectRef};
 use proptest::collection::{btree_set, vec};
@@ -54,7 +54,8 @@ pub(crate) fn digest(key: u8) -> Digest {
 
 /// A Secret with labels such as `team=x,tier=gold`.
 pub(crate) fn secret(name: &str, labels: &str, key: u8) -> ApiKeySecret {
-    ApiKeySecret { meta: meta(name, labels), key: Ok([key; 32]), trailing_newline: false }
+    let metadata = BTreeMap::new();
+    ApiKeySecret { meta: meta(name, labels), key: Ok([key; 32]), trailing_newline: false, metadata }
 }
 
 /// The same with a key that is of no use.
@@ -69,8 +70,10 @@ pub(crate) fn config(name: &str, labels: &str, refs: &[&str]) -> AuthConfig {
         label_selector: pairs(labels),
         secret_refs: refs.iter().map(|name| id(name)).collect(),
         forward_key: false,
+        headers_from_metadata: BTreeMap::new(),
     };
-    AuthConfig { meta: meta(name, ""), api_key_auth }
+    let steps = vec![AuthStep { name: "config_0".to_owned(), api_key_auth }];
+    AuthConfig { meta: meta(name, ""), steps, rule: None, warnings: Vec::new() }
 }
 
 /// Puts a [`secret`].
@@ -101,16 +104,21 @@ pub(crate) fn wanted(roles: &[(&str, &[&str])]) -> Wanted {
     roles.iter().map(owned).collect()
 }
 
+/// A record as text.
+pub(crate) fn text(record: impl AsRef<[u8]>) -> String {
+    String::from_utf8(record.as_ref().to_vec()).expect("a record of text")
+}
+
 /// The entries of a table, and that its version fits them.
 pub(crate) fn entries(table: &Table) -> Entries {
     assert_eq!(table.version().checksum, checksum(table.iter()));
     assert!(table.iter().map(|(digest, _)| digest).is_sorted_by(|one, next| one < next));
-    table.iter().map(|(digest, identity)| (*digest, identity.to_owned())).collect()
+    table.iter().map(|(digest, record)| (*digest, text(record))).collect()
 }
 
 /// The checksum of entries, by its definition.
-pub(crate) fn checksum<'a>(entries: impl Iterator<Item = (&'a Digest, &'a str)>) -> u64 {
-    entries.fold(0, |sum, (digest, identity)| sum.wrapping_add(entry_hash(digest, identity)))
+pub(crate) fn checksum<'a>(entries: impl Iterator<Item = (&'a Digest, &'a [u8])>) -> u64 {
+    entries.fold(0, |sum, (digest, record)| sum.wrapping_add(entry_hash(digest, record)))
 }
 
 /// A version that no table here ever has.
@@ -201,7 +209,8 @@ impl Objects {
 
     /// All tables that there should be.
     pub(crate) fn tables(&self) -> BTreeMap<String, Entries> {
-        let tables = self.configs.iter().filter(|(_, config)| !config.api_key_auth.selects_nothing());
+        let tables =
+            self.configs.iter().filter(|(_, config)| !config.steps[0].api_key_auth.selects_nothing());
         tables.map(|(id, config)| (id.to_string(), self.entries(config))).collect()
     }
 
@@ -215,7 +224,7 @@ impl Objects {
             }
         }
         facts.shared.retain(|_, holders| holders.len() > 1);
-        let refs = config.api_key_auth.secret_refs.iter();
+        let refs = config.steps[0].api_key_auth.secret_refs.iter();
         facts.missing = refs.filter(|id| !self.secrets.contains_key(id)).cloned().collect();
         facts
     }
@@ -232,7 +241,7 @@ impl Objects {
 
     /// By namespace and name.
     fn selected(&self, config: &AuthConfig) -> impl Iterator<Item = &ApiKeySecret> {
-        let auth = &config.api_key_auth;
+        let auth = &config.steps[0].api_key_auth;
         self.secrets
             .iter()
             .filter(|(id, secret)| {

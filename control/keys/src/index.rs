@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use imbl::OrdMap;
+use keyward_filter_core::config::table_name;
 use keyward_filter_core::wire::Digest;
 use keyward_resource::ObjectRef;
 use keyward_resource::kinds::auth_config::AuthConfig;
@@ -36,26 +37,33 @@ pub enum Change {
 
 /// All Secrets, all `AuthConfig`s, and the key table of each of these.
 ///
-/// The table of an `AuthConfig` is called `<namespace>/<name>`. A changed Secret costs time in the
+/// Each step of an `AuthConfig` has a table, called as [`table_name`] says. A changed Secret costs time in the
 /// number of `AuthConfig`s, whatever the number of Secrets; an `AuthConfig` with a changed
 /// selection costs time in the number of Secrets.
 #[derive(Debug)]
 pub struct KeyIndex {
     revision: u64,
     secrets: Secrets,
-    configs: BTreeMap<ObjectRef, Config>,
+    configs: BTreeMap<StepId, Config>,
     tables: OrdMap<Arc<str>, Arc<Table>>,
     log_limit: usize,
 }
 
-/// What the index knows of an `AuthConfig` beside its table.
+/// A step of an `AuthConfig`: its place among them, from 0.
+type StepId = (ObjectRef, usize);
+
+/// What the index knows of a step of an `AuthConfig` beside its table.
 #[derive(Debug)]
 struct Config {
     table: Arc<str>,
+    /// The name of the step, where there are several.
+    name: Option<String>,
     /// `None` when it could never select anything: it is rejected and has no table.
     selection: Option<Selection>,
     /// How many Secrets are selected, usable or not.
     selected: usize,
+    /// How many of them lack metadata that are required.
+    incomplete: usize,
     /// Secrets that are named and do not exist.
     missing: BTreeSet<ObjectRef>,
     /// Keys that more than one of the selected Secrets hold.
@@ -66,7 +74,7 @@ struct Config {
 #[derive(Debug, Default)]
 struct Touched {
     digests: BTreeSet<Digest>,
-    configs: BTreeSet<ObjectRef>,
+    configs: BTreeSet<StepId>,
 }
 
 // === impl KeyIndex ===
@@ -146,7 +154,11 @@ impl KeyIndex {
             let Some(selection) = &config.selection else { continue };
             let counts =
                 |secret: Option<&Secret>| usize::from(secret.is_some_and(|it| selection.selects(it)));
+            let lacks = |secret: Option<&Secret>| {
+                usize::from(secret.is_some_and(|it| selection.selects(it) && !selection.accepts(it)))
+            };
             config.selected = config.selected + counts(after) - counts(before);
+            config.incomplete = config.incomplete + lacks(after) - lacks(before);
             if selection.refs.contains(id) {
                 if after.is_some() {
                     config.missing.remove(id);
@@ -160,29 +172,53 @@ impl KeyIndex {
 
     fn put_config(&mut self, config: AuthConfig, touched: &mut Touched) {
         let id = config.meta.object_ref();
-        let selection = Selection::new(config.api_key_auth);
-        if self.configs.get(&id).is_some_and(|config| config.selection == selection) {
-            return;
+        let several = config.steps.len() > 1;
+        let surplus = self.steps_of(&id).filter(|(_, at)| *at >= config.steps.len()).cloned();
+        for step in surplus.collect::<Vec<_>>() {
+            self.delete_step(&step, touched);
         }
-        touched.configs.insert(id.clone());
-        self.configs.insert(id.clone(), Config::new(&id, selection));
+        for (at, step) in config.steps.into_iter().enumerate() {
+            let selection = Selection::new(step.api_key_auth);
+            let name = several.then_some(step.name);
+            let id = (id.clone(), at);
+            match self.configs.get_mut(&id) {
+                Some(config) if config.selection == selection => config.name = name,
+                _ => {
+                    let table = table_name(&id.0.to_string(), at);
+                    touched.configs.insert(id.clone());
+                    self.configs.insert(id, Config::new(&table, name, selection));
+                }
+            }
+        }
     }
 
     fn delete_config(&mut self, id: &ObjectRef, touched: &mut Touched) {
+        for step in self.steps_of(id).cloned().collect::<Vec<_>>() {
+            self.delete_step(&step, touched);
+        }
+    }
+
+    fn delete_step(&mut self, id: &StepId, touched: &mut Touched) {
         touched.configs.remove(id);
         if let Some(config) = self.configs.remove(id) {
             self.tables.remove(&config.table);
         }
     }
 
-    /// Looks at every Secret, for an `AuthConfig` whose selection is another one.
-    fn select_anew(&mut self, id: &ObjectRef) {
+    /// The steps of an `AuthConfig`, in order.
+    fn steps_of(&self, id: &ObjectRef) -> impl Iterator<Item = &StepId> {
+        self.configs.range((id.clone(), 0)..=(id.clone(), usize::MAX)).map(|(id, _)| id)
+    }
+
+    /// Looks at every Secret, for a step whose selection is another one.
+    fn select_anew(&mut self, id: &StepId) {
         let Some(config) = self.configs.get_mut(id) else { return };
         let Some(selection) = &config.selection else {
             self.tables.remove(&config.table);
             return;
         };
         config.selected = 0;
+        config.incomplete = 0;
         config.missing = selection.refs.iter().filter(|id| self.secrets.get(id).is_none()).cloned().collect();
         // Keys that it accepts and that it selects no more are gone with this too.
         let held = self.tables.get(&config.table).map(Arc::clone);
@@ -190,6 +226,7 @@ impl KeyIndex {
             held.iter().flat_map(|table| table.iter().map(|(digest, _)| *digest)).collect();
         for secret in self.secrets.iter().filter(|secret| selection.selects(secret)) {
             config.selected += 1;
+            config.incomplete += usize::from(!selection.accepts(secret));
             digests.extend(secret.key.ok());
         }
         digests.sort_unstable();
@@ -210,20 +247,22 @@ impl Default for KeyIndex {
 // === impl Config ===
 
 impl Config {
-    fn new(id: &ObjectRef, selection: Option<Selection>) -> Self {
+    fn new(table: &str, name: Option<String>, selection: Option<Selection>) -> Self {
         Self {
-            table: Arc::from(id.to_string()),
+            table: Arc::from(table),
+            name,
             selection,
             selected: 0,
+            incomplete: 0,
             missing: BTreeSet::new(),
             shared: BTreeSet::new(),
         }
     }
 
-    /// The selected Secrets that hold a key. The first one is the identity.
+    /// The accepted Secrets that hold a key. The first one is the identity.
     fn holders<'a>(&self, secrets: &'a Secrets, digest: &Digest) -> impl Iterator<Item = &'a Arc<Secret>> {
         let selection = self.selection.as_ref();
-        secrets.holders(digest).filter(move |secret| selection.is_some_and(|it| it.selects(secret)))
+        secrets.holders(digest).filter(move |secret| selection.is_some_and(|it| it.accepts(secret)))
     }
 
     /// Finds out anew whom these keys belong to.
@@ -238,7 +277,7 @@ impl Config {
         let mut changes = Vec::new();
         for digest in digests {
             let mut holders = self.holders(secrets, digest);
-            let owner = holders.next().map(|secret| &secret.identity);
+            let owner = holders.next();
             let shared = holders.next().is_some();
             drop(holders);
             if shared {
@@ -246,8 +285,10 @@ impl Config {
             } else {
                 self.shared.remove(digest);
             }
-            if table.get(digest) != owner.map(AsRef::as_ref) {
-                changes.push((*digest, owner.cloned()));
+            let selection = self.selection.as_ref();
+            let record = owner.zip(selection).and_then(|(secret, selection)| selection.record(secret));
+            if table.get(digest) != record.as_deref() {
+                changes.push((*digest, record));
             }
         }
         if !changes.is_empty()

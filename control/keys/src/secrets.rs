@@ -3,18 +3,23 @@
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::sync::Arc;
 
 use keyward_filter_core::wire::{DIGEST_LEN, Digest};
 use keyward_resource::ObjectRef;
-use keyward_resource::kinds::secret::{ApiKeySecret, KeyProblem};
+use keyward_resource::kinds::secret::{ApiKeySecret, KeyProblem, SecretValue};
+
+use crate::table::Record;
 
 /// What the index keeps of a Secret.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub(crate) struct Secret {
     pub(crate) id: ObjectRef,
     /// The name once more, in the form in which tables share it.
-    pub(crate) identity: Arc<str>,
+    pub(crate) identity: Record,
+    /// The entries that a header can carry, sorted by name. Most Secrets have none.
+    metadata: Box<[(Box<str>, Box<[u8]>)]>,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) key: Result<Digest, KeyProblem>,
     pub(crate) trailing_newline: bool,
@@ -38,12 +43,25 @@ enum Holders {
     Many(BTreeSet<ById>),
 }
 
+fn carried((name, value): (&String, &SecretValue)) -> Option<(Box<str>, Box<[u8]>)> {
+    Some((name.as_str().into(), value.header_value()?.into()))
+}
+
 // === impl Secret ===
+
+impl Secret {
+    /// The entry of this name, if there is one that a header can carry.
+    pub(crate) fn metadata(&self, name: &str) -> Option<&[u8]> {
+        let at = self.metadata.binary_search_by(|(other, _)| other.as_ref().cmp(name)).ok()?;
+        self.metadata.get(at).map(|(_, value)| value.as_ref())
+    }
+}
 
 impl From<ApiKeySecret> for Secret {
     fn from(secret: ApiKeySecret) -> Self {
         Self {
-            identity: Arc::from(secret.meta.name.as_str()),
+            identity: Arc::from(secret.meta.name.as_bytes()),
+            metadata: secret.metadata.iter().filter_map(carried).collect(),
             id: secret.meta.object_ref(),
             labels: secret.meta.labels,
             key: secret.key.map(|sha256| {
@@ -53,6 +71,12 @@ impl From<ApiKeySecret> for Secret {
             }),
             trailing_newline: secret.trailing_newline,
         }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Secret").field(&self.id).finish()
     }
 }
 

@@ -1,11 +1,14 @@
-//! Which Secrets an `AuthConfig` selects.
+//! Which Secrets a step of an `AuthConfig` selects, and what of them it wants to know.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use keyward_filter_core::record::{self, MAX_RECORD_LEN};
 use keyward_resource::ObjectRef;
 use keyward_resource::kinds::auth_config::ApiKeyAuth;
 
 use crate::secrets::Secret;
+use crate::table::Record;
 
 /// Labels and names; a Secret is selected by either.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +16,8 @@ pub(crate) struct Selection {
     /// All must be equal, in any namespace; none at all selects nothing.
     labels: BTreeMap<String, String>,
     pub(crate) refs: BTreeSet<ObjectRef>,
+    /// The metadata that go into headers, and whether a key without them is not valid.
+    metadata: BTreeMap<String, bool>,
 }
 
 // === impl Selection ===
@@ -23,12 +28,39 @@ impl Selection {
         if auth.selects_nothing() {
             return None;
         }
-        Some(Self { labels: auth.label_selector, refs: auth.secret_refs.into_iter().collect() })
+        let mut metadata = BTreeMap::new();
+        for entry in auth.headers_from_metadata.into_values() {
+            *metadata.entry(entry.name).or_default() |= entry.required;
+        }
+        Some(Self { labels: auth.label_selector, refs: auth.secret_refs.into_iter().collect(), metadata })
     }
 
     pub(crate) fn selects(&self, secret: &Secret) -> bool {
         let by_labels = !self.labels.is_empty()
             && self.labels.iter().all(|(name, value)| secret.labels.get(name) == Some(value));
         by_labels || self.refs.contains(&secret.id)
+    }
+
+    /// Whether it selects a Secret that has all that it requires.
+    pub(crate) fn accepts(&self, secret: &Secret) -> bool {
+        self.selects(secret) && self.lacking(secret).next().is_none() && self.record(secret).is_some()
+    }
+
+    /// The metadata that it requires and that a Secret does not have, or not in a form that a header can
+    /// carry.
+    pub(crate) fn lacking<'a>(&'a self, secret: &'a Secret) -> impl Iterator<Item = &'a str> {
+        let required = self.metadata.iter().filter(|(_, required)| **required);
+        required.map(|(name, _)| name.as_str()).filter(|name| secret.metadata(name).is_none())
+    }
+
+    /// What the table says of the key of a Secret; `None` when it would be too long.
+    pub(crate) fn record(&self, secret: &Secret) -> Option<Record> {
+        let metadata =
+            || self.metadata.keys().filter_map(|name| Some((name.as_str(), secret.metadata(name)?)));
+        if metadata().next().is_none() {
+            return Some(Arc::clone(&secret.identity));
+        }
+        let packed = record::pack(&secret.id.name, metadata());
+        (packed.len() <= MAX_RECORD_LEN).then(|| packed.into())
     }
 }

@@ -16,7 +16,11 @@ const STEP_BYTES: usize = 16 * 1024;
 /// A delta up to this size is sent even when a snapshot would be smaller: it is one message and
 /// needs no swap.
 const SMALL_DELTA_BYTES: u64 = 4 * 1024;
-/// Bytes of a packed entry beside its identity.
+/// What a key stands for, packed as [`keyward_filter_core::record`] says. Where there are no metadata it
+/// is the identity, which all tables share.
+pub(crate) type Record = Arc<[u8]>;
+
+/// Bytes of a packed entry beside its record.
 const ENTRY_OVERHEAD: usize = DIGEST_LEN + 2;
 
 /// The keys that one `AuthConfig` accepts. Cloning is cheap: clones share what they have in common.
@@ -29,7 +33,7 @@ pub struct Table {
 /// The entries at a version.
 #[derive(Debug, Clone)]
 pub(crate) struct Content {
-    entries: OrdMap<Digest, Arc<str>>,
+    entries: OrdMap<Digest, Record>,
     version: Version,
     /// What all entries take when packed.
     bytes: u64,
@@ -59,8 +63,8 @@ struct Step {
 #[derive(Debug, Clone)]
 struct EntryChange {
     digest: Digest,
-    before: Option<Arc<str>>,
-    after: Option<Arc<str>>,
+    before: Option<Record>,
+    after: Option<Record>,
 }
 
 /// The way from one version to a later one.
@@ -110,15 +114,15 @@ impl Table {
         self.content.entries.is_empty()
     }
 
-    /// The identity that a digest stands for.
+    /// What a digest stands for.
     #[must_use]
-    pub fn get(&self, digest: &Digest) -> Option<&str> {
+    pub fn get(&self, digest: &Digest) -> Option<&[u8]> {
         self.content.entries.get(digest).map(AsRef::as_ref)
     }
 
     /// All entries, ascending by digest.
-    pub fn iter(&self) -> impl Iterator<Item = (&Digest, &str)> {
-        self.content.entries.iter().map(|(digest, identity)| (digest, identity.as_ref()))
+    pub fn iter(&self) -> impl Iterator<Item = (&Digest, &[u8])> {
+        self.content.entries.iter().map(|(digest, record)| (digest, record.as_ref()))
     }
 
     pub(crate) fn content(&self) -> &Content {
@@ -129,7 +133,7 @@ impl Table {
     pub(crate) fn update(
         &mut self,
         revision: u64,
-        entries: impl IntoIterator<Item = (Digest, Option<Arc<str>>)>,
+        entries: impl IntoIterator<Item = (Digest, Option<Record>)>,
     ) -> bool {
         let mut changes = Vec::new();
         for (digest, after) in entries {
@@ -196,7 +200,7 @@ impl Table {
         let mut difference = Difference { to, upserts: Vec::new(), removals: Vec::new() };
         for change in merged.values().filter(|change| change.before != change.after) {
             match &change.after {
-                Some(identity) => pack_entry(&mut difference.upserts, &change.digest, identity),
+                Some(record) => pack_entry(&mut difference.upserts, &change.digest, record),
                 None => difference.removals.extend_from_slice(&change.digest),
             }
         }
@@ -222,8 +226,8 @@ fn split(changes: Vec<EntryChange>) -> VecDeque<(Box<[EntryChange]>, usize)> {
     steps
 }
 
-fn hash(digest: &Digest, identity: Option<&Arc<str>>) -> u64 {
-    identity.map_or(0, |identity| entry_hash(digest, identity))
+fn hash(digest: &Digest, record: Option<&Record>) -> u64 {
+    record.map_or(0, |record| entry_hash(digest, record))
 }
 
 // === impl Content ===
@@ -242,11 +246,11 @@ impl Content {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut entries = Vec::new();
         let mut last = None;
-        for (digest, identity) in self.entries.range((start, Bound::Unbounded)) {
-            if !entries.is_empty() && entries.len() + ENTRY_OVERHEAD + identity.len() > max_bytes {
+        for (digest, record) in self.entries.range((start, Bound::Unbounded)) {
+            if !entries.is_empty() && entries.len() + ENTRY_OVERHEAD + record.len() > max_bytes {
                 break;
             }
-            pack_entry(&mut entries, digest, identity);
+            pack_entry(&mut entries, digest, record);
             last = Some(*digest);
         }
         last.map(|last| Chunk { entries, last })
@@ -255,7 +259,7 @@ impl Content {
     fn apply(&mut self, changes: &[EntryChange]) {
         for EntryChange { digest, before, after } in changes {
             match after {
-                Some(identity) => self.entries.insert(*digest, Arc::clone(identity)),
+                Some(record) => self.entries.insert(*digest, Arc::clone(record)),
                 None => self.entries.remove(digest),
             };
             let checksum = &mut self.version.checksum;
@@ -267,8 +271,8 @@ impl Content {
     }
 }
 
-fn packed_len(identity: Option<&Arc<str>>) -> u64 {
-    identity.map_or(0, |identity| (ENTRY_OVERHEAD + identity.len()) as u64)
+fn packed_len(record: Option<&Record>) -> u64 {
+    record.map_or(0, |record| (ENTRY_OVERHEAD + record.len()) as u64)
 }
 
 // === impl Log ===
@@ -298,7 +302,7 @@ impl EntryChange {
     /// What it takes in a delta.
     fn bytes(&self) -> usize {
         match &self.after {
-            Some(identity) => ENTRY_OVERHEAD + identity.len(),
+            Some(record) => ENTRY_OVERHEAD + record.len(),
             None => DIGEST_LEN,
         }
     }

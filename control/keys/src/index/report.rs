@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyward_filter_core::record::MAX_RECORD_LEN;
 use keyward_filter_core::wire::Digest;
 use keyward_resource::kinds::auth_config::ApiKeyAuth;
 use keyward_resource::{ObjectKey, ObjectRef, Report, Reports};
@@ -27,7 +28,7 @@ impl KeyIndex {
         for secret in self.secrets.iter() {
             self.report_secret(secret, &mut reports);
         }
-        for (id, config) in &self.configs {
+        for ((id, _), config) in &self.configs {
             self.report_config(id, config, &mut reports);
         }
         reports
@@ -40,7 +41,11 @@ impl KeyIndex {
         let mut reports = Reports::default();
         match object.kind {
             SECRET => self.report_secret(self.secrets.get(&id)?, &mut reports),
-            AUTH_CONFIG => self.report_config(&id, self.configs.get(&id)?, &mut reports),
+            AUTH_CONFIG => {
+                for step in self.steps_of(&id) {
+                    self.report_config(&id, self.configs.get(step)?, &mut reports);
+                }
+            }
             _ => return None,
         }
         reports.get(object).cloned()
@@ -59,14 +64,32 @@ impl KeyIndex {
                 return;
             }
         };
-        if self.secrets.holders(&digest).nth(1).is_none() {
-            return;
-        }
-        for (id, config) in &self.configs {
-            let selected = config.selection.as_ref().is_some_and(|selection| selection.selects(secret));
-            if selected && config.shared.contains(&digest) {
+        for ((id, _), config) in &self.configs {
+            let Some(selection) = config.selection.as_ref().filter(|selection| selection.selects(secret))
+            else {
+                continue;
+            };
+            let of = match &config.name {
+                Some(name) => format!("AuthConfig {id}, config {name}"),
+                None => format!("AuthConfig {id}"),
+            };
+            for lacking in selection.lacking(secret).take(MANY) {
+                let sentence = format!(
+                    "selected by {of}, which requires data.{lacking} for a header: it is missing or no header \
+                     can carry it, so the key is not valid there"
+                );
+                reports.warn(object.clone(), sentence);
+            }
+            if selection.record(secret).is_none() {
+                let sentence = format!(
+                    "selected by {of}, which puts data of it into headers: they are longer than \
+                     {MAX_RECORD_LEN} bytes, so the key is not valid there"
+                );
+                reports.warn(object.clone(), sentence);
+            }
+            if config.shared.contains(&digest) && selection.accepts(secret) {
                 let same = self.same_key(config, &digest);
-                reports.warn(object.clone(), format!("selected by AuthConfig {id}: {same}"));
+                reports.warn(object.clone(), format!("selected by {of}: {same}"));
             }
         }
     }
@@ -75,31 +98,35 @@ impl KeyIndex {
         let object = ObjectKey::new(AUTH_CONFIG, &id.namespace, &id.name);
         reports.accept(object.clone());
         if config.selection.is_none() {
-            reports.reject(object, ApiKeyAuth::SELECTS_NOTHING);
+            reports.reject(object, config.says(ApiKeyAuth::SELECTS_NOTHING));
             return;
         }
+        let mut warn = |sentence: &str| reports.warn(object.clone(), config.says(sentence));
         if config.selected == 0 {
-            reports.warn(object.clone(), "no Secret is selected: all requests are denied");
+            warn("no Secret is selected: all requests are denied");
         } else if self.tables.get(&config.table).is_none_or(|table| table.is_empty()) {
-            let sentence = "no selected Secret holds a usable key: all requests are denied";
-            reports.warn(object.clone(), sentence);
+            warn("no selected Secret holds a usable key: all requests are denied");
+        }
+        if config.incomplete > 0 {
+            warn(&format!(
+                "{} of the selected Secrets lack data that a header requires, or have too much of them: their \
+                 keys are not valid",
+                config.incomplete
+            ));
         }
         for missing in config.missing.iter().take(MANY) {
-            let sentence =
-                format!("apiKeySecretRefs names Secret {missing}, which does not exist or holds no API key");
-            reports.warn(object.clone(), sentence);
+            warn(&format!(
+                "apiKeySecretRefs names Secret {missing}, which does not exist or holds no API key"
+            ));
         }
         if let Some(more) = beyond(config.missing.len()) {
-            reports.warn(
-                object.clone(),
-                format!("apiKeySecretRefs names {more} more Secrets that do not exist"),
-            );
+            warn(&format!("apiKeySecretRefs names {more} more Secrets that do not exist"));
         }
         for digest in config.shared.iter().take(MANY) {
-            reports.warn(object.clone(), self.same_key(config, digest));
+            warn(&self.same_key(config, digest));
         }
         if let Some(more) = beyond(config.shared.len()) {
-            reports.warn(object, format!("{more} more keys are held by several of the selected Secrets"));
+            warn(&format!("{more} more keys are held by several of the selected Secrets"));
         }
     }
 
@@ -110,6 +137,18 @@ impl KeyIndex {
         let more = beyond(holders.len()).map(|more| format!(" and {more} more")).unwrap_or_default();
         let first = names.first().map_or("", String::as_str);
         format!("the Secrets {}{more} hold the same key: {first} is the identity", names.join(", "))
+    }
+}
+
+// === impl Config ===
+
+impl Config {
+    /// A sentence about the step, named where there are several.
+    fn says(&self, sentence: &str) -> String {
+        match &self.name {
+            Some(name) => format!("config {name}: {sentence}"),
+            None => sentence.to_owned(),
+        }
     }
 }
 

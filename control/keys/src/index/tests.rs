@@ -1,4 +1,4 @@
-use keyward_resource::kinds::auth_config::ApiKeyAuth;
+use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthStep, MetadataEntry};
 use keyward_resource::kinds::secret::KeyProblem;
 use keyward_resource::{ObjectKey, Report, State};
 
@@ -126,7 +126,7 @@ fn a_view_stays_as_it_is() {
     index.apply(2, [put("a/ann", "team=x", 2), delete_config("a/one")]);
     assert_eq!(before.revision(), 1);
     assert_eq!(before.tables().map(|(name, _)| name).collect::<Vec<_>>(), ["a/one"]);
-    assert_eq!(before.table("a/one").and_then(|table| table.get(&digest(1))), Some("ann"));
+    assert_eq!(before.table("a/one").and_then(|table| table.get(&digest(1))), Some(&b"ann"[..]));
     assert_eq!(index.view(Wanted::new()).tables().count(), 0);
 }
 
@@ -316,9 +316,101 @@ fn only_a_change_of_content_makes_a_version() {
 
 fn with_header(name: &str, labels: &str) -> AuthConfig {
     let mut config = config(name, labels, &[]);
-    config.api_key_auth.header_name = "x-key".to_owned();
-    config.api_key_auth.forward_key = true;
+    config.steps[0].api_key_auth.header_name = "x-key".to_owned();
+    config.steps[0].api_key_auth.forward_key = true;
     config
+}
+
+/// An `AuthConfig` with a step for each of these labels.
+fn several(name: &str, labels: &[&str]) -> Change {
+    let mut several = config(name, "", &[]);
+    several.steps = labels
+        .iter()
+        .enumerate()
+        .map(|(at, labels)| AuthStep {
+            name: format!("step-{at}"),
+            ..config(name, labels, &[]).steps.remove(0)
+        })
+        .collect();
+    Change::PutAuthConfig(several)
+}
+
+/// An `AuthConfig` that puts `data.team` into a header.
+fn with_team(name: &str, required: bool) -> Change {
+    let mut config = config(name, "team=x", &[]);
+    let entry = MetadataEntry { name: "team".to_owned(), required };
+    config.steps[0].api_key_auth.headers_from_metadata.insert("x-team".to_owned(), entry);
+    Change::PutAuthConfig(config)
+}
+
+/// A Secret with `data.team`.
+fn of_team(name: &str, key: u8, team: &[u8]) -> Change {
+    let mut secret = secret(name, "team=x", key);
+    secret.metadata.insert("team".to_owned(), team.to_vec().into());
+    secret.metadata.insert("other".to_owned(), b"unseen".to_vec().into());
+    Change::PutSecret(secret)
+}
+
+#[test]
+fn every_step_of_an_auth_config_has_its_table() {
+    let mut index = index([vec![
+        put("a/ann", "team=x", 1),
+        put("a/bob", "team=y", 2),
+        several("a/one", &["team=x", "team=y", "team=z"]),
+    ]]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann")]));
+    assert_eq!(table(&index, "a/one#1"), keys(&[(2, "bob")]));
+    assert_eq!(table(&index, "a/one#2"), keys(&[]));
+    let nobody = ["config step-2: no Secret is selected: all requests are denied"];
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), nobody);
+
+    let first = version(&index, "a/one");
+    index.apply(2, [several("a/one", &["team=x", "team=z"]), put("a/cat", "team=z", 3)]);
+    assert_eq!(version(&index, "a/one"), first, "a step that stays the same keeps its table");
+    assert_eq!(table(&index, "a/one#1"), keys(&[(3, "cat")]));
+    assert_eq!(table(&index, "a/one#2"), None);
+    index.apply(3, [delete_config("a/one")]);
+    assert_eq!(index.view(Wanted::new()).tables().count(), 0);
+}
+
+#[test]
+fn metadata_travel_with_the_key_where_a_header_wants_them() {
+    let mut index = index([vec![
+        of_team("a/ann", 1, b"blue\n"),
+        put("a/bob", "team=x", 2),
+        with_team("a/one", false),
+        put_config("a/two", "team=x", &[]),
+    ]]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann\0team\0blue"), (2, "bob")]));
+    assert_eq!(table(&index, "a/two"), keys(&[(1, "ann"), (2, "bob")]));
+    index.apply(2, [of_team("a/ann", 1, b"red")]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann\0team\0red"), (2, "bob")]));
+    index.apply(3, [put_config("a/one", "team=x", &[])]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann"), (2, "bob")]));
+}
+
+#[test]
+fn a_key_without_the_metadata_that_a_header_requires_is_not_valid() {
+    let mut index = index([vec![
+        of_team("a/ann", 1, b"blue"),
+        of_team("a/bob", 2, b"two\nlines"),
+        put("a/cat", "team=x", 3),
+        of_team("a/dan", 4, &[b'x'; 9_000]),
+        with_team("a/one", true),
+    ]]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann\0team\0blue")]));
+    let said = warnings(&index, AUTH_CONFIG, "a/one");
+    assert_eq!(said.len(), 1);
+    assert!(said[0].starts_with("3 of the selected Secrets lack data that a header requires"), "{said:?}");
+    for name in ["a/bob", "a/cat"] {
+        let said = warnings(&index, SECRET, name);
+        assert!(said[0].starts_with("selected by AuthConfig a/one, which requires data.team"), "{said:?}");
+    }
+    assert!(warnings(&index, SECRET, "a/dan")[0].contains("longer than"));
+    index.apply(2, [of_team("a/cat", 3, b"green"), delete("a/bob"), delete("a/dan")]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann\0team\0blue"), (3, "cat\0team\0green")]));
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [""; 0]);
+    assert_eq!(warnings(&index, SECRET, "a/cat"), [""; 0]);
 }
 
 #[test]

@@ -15,7 +15,9 @@ type Batch = BTreeMap<u8, Option<String>>;
 type Replica = BTreeMap<Digest, String>;
 
 fn update(table: &mut Table, revision: u64, batch: &Batch) -> bool {
-    let changes = batch.iter().map(|(key, identity)| (digest(*key), identity.as_deref().map(Arc::from)));
+    let changes = batch
+        .iter()
+        .map(|(key, identity)| (digest(*key), identity.as_deref().map(|it| it.as_bytes().into())));
     table.update(revision, changes)
 }
 
@@ -36,7 +38,7 @@ fn numbered(number: u16) -> Digest {
 
 fn unpack(packed: &[u8]) -> Vec<(Digest, String)> {
     Entries::new(packed)
-        .map(|entry| entry.map(|(digest, identity)| (digest, identity.to_owned())).expect("well formed"))
+        .map(|entry| entry.map(|(digest, identity)| (digest, fixtures::text(identity))).expect("well formed"))
         .collect()
 }
 
@@ -53,7 +55,7 @@ fn take(replica: &mut Replica, difference: &Difference) {
         let before = replica.insert(digest, identity.clone());
         assert_ne!(before, Some(identity), "set what is so already");
     }
-    let held = replica.iter().map(|(digest, identity)| (digest, identity.as_str()));
+    let held = replica.iter().map(|(digest, identity)| (digest, identity.as_bytes()));
     assert_eq!(fixtures::checksum(held), difference.to.checksum);
 }
 
@@ -77,7 +79,7 @@ fn only_what_changes_something_counts() {
     assert!(!update(&mut table, 4, &one(1, "ann")));
     assert_eq!((table.version().revision, table.len(), table.is_empty()), (3, 1, false));
     assert!(update(&mut table, 5, &one(1, "bob")));
-    assert_eq!(table.get(&digest(1)), Some("bob"));
+    assert_eq!(table.get(&digest(1)), Some(&b"bob"[..]));
     assert!(update(&mut table, 6, &gone(1)));
     assert_eq!(table.version(), Version { revision: 6, checksum: 0 });
     assert!(table.is_empty());
@@ -149,7 +151,7 @@ fn a_way_that_is_longer_than_the_table_is_a_snapshot_unless_it_is_short() {
 fn rotated(revision: u64) -> (Table, Version, Replica) {
     const KEYS: u16 = 2_000;
     let mut table = Table::new(1, usize::MAX);
-    let identity = |number: u16| Some(Arc::from(format!("who-{number}")));
+    let identity = |number: u16| Some(Record::from(format!("who-{number}").as_bytes()));
     // Content of its own, so that the way is not longer than the table.
     let others = (10_000..14_000).map(|number| (numbered(number), identity(number)));
     table.update(2, others.chain((0..KEYS).map(|number| (numbered(number), identity(number)))));

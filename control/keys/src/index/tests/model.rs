@@ -12,7 +12,7 @@ fn check_reports(index: &KeyIndex, objects: &Objects) {
     for (id, config) in objects.configs() {
         known += 1;
         let report = report(index, AUTH_CONFIG, &id.to_string());
-        if config.api_key_auth.selects_nothing() {
+        if config.steps[0].api_key_auth.selects_nothing() {
             assert_eq!(report.state, State::Rejected);
             continue;
         }

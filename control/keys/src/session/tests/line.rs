@@ -149,7 +149,7 @@ impl Line {
     /// What the worker holds of a table.
     pub(super) fn content(&self, table: &str) -> Option<fixtures::Entries> {
         let table = self.replica.table(table)?;
-        Some(table.iter().map(|(digest, identity)| (*digest, identity.to_owned())).collect())
+        Some(table.iter().map(|(digest, identity)| (*digest, fixtures::text(identity))).collect())
     }
 
     fn say(&mut self, kind: client_message::Kind) {
