@@ -1,0 +1,69 @@
+//! The API as a part of a server: what its handlers need, and their routes.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use keyward_resource::Kind;
+use keyward_store::{Key, Revision, Store};
+use serde_json::Value;
+
+use crate::access::Authorizer;
+use crate::dispatch;
+use crate::request::MAX_BODY;
+use crate::stored::Stored;
+use crate::target::Target;
+use crate::writer::{Writer, Written};
+
+/// What is said of objects that have no stored status: every Secret, and whatever nobody has
+/// written a status for yet.
+pub trait Statuses: Send + Sync + 'static {
+    /// The status to show of an object at this revision, if there is one.
+    fn status(&self, kind: &'static Kind, key: &Key, revision: Revision) -> Option<Value>;
+}
+
+/// The resource API.
+#[derive(Clone)]
+pub struct Api {
+    pub(crate) writer: Writer,
+    pub(crate) statuses: Arc<dyn Statuses>,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
+}
+
+// === impl Api ===
+
+impl Api {
+    /// An API that writes with this writer and reads from its store.
+    pub fn new(writer: Writer, statuses: Arc<dyn Statuses>, authorizer: Arc<dyn Authorizer>) -> Self {
+        Self { writer, statuses, authorizer }
+    }
+
+    /// Everything: resources, discovery, OpenAPI. Answers every path that no other route takes.
+    pub fn router(self) -> Router {
+        Router::new()
+            .fallback(dispatch::dispatch)
+            .layer(DefaultBodyLimit::max(MAX_BODY))
+            .with_state(self)
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        self.writer.store()
+    }
+
+    /// A stored object as its caller sees it: with its version and its status, in the group asked.
+    pub(crate) fn shown(&self, target: &Target, key: &Key, revision: Revision, stored: Stored) -> Value {
+        let status = stored.status.clone().or_else(|| self.statuses.status(target.kind, key, revision));
+        stored.shown(target.kind, target.asked, status, Some(revision))
+    }
+
+    /// What a write has made of an object.
+    pub(crate) fn outcome(&self, target: &Target, written: Written) -> Value {
+        match written.revision {
+            Some(revision) => self.shown(target, &written.key, revision, written.stored),
+            None => {
+                let status = written.stored.status.clone();
+                written.stored.shown(target.kind, target.asked, status, None)
+            }
+        }
+    }
+}

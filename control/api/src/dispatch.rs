@@ -1,0 +1,164 @@
+//! From a request to its verb.
+
+use std::net::SocketAddr;
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{ConnectInfo, State};
+use axum::http::{Extensions, HeaderMap, Method, StatusCode, Uri};
+use axum::response::Response;
+use keyward_resource::ApiStatus;
+
+use crate::access::{Attempt, Identity, Verb};
+use crate::api::Api;
+use crate::courtesy::{self, Caller};
+use crate::discovery;
+use crate::openapi;
+use crate::query::Query;
+use crate::reply::{failure, not_allowed};
+use crate::request::MAX_BODY;
+use crate::table::Form;
+use crate::target::{Part, Target};
+
+/// A read of something that is no resource.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lookup<'a> {
+    /// The path.
+    pub(crate) path: &'a str,
+    /// The query.
+    pub(crate) query: Option<&'a str>,
+    /// The headers.
+    pub(crate) headers: &'a HeaderMap,
+}
+
+/// A request on a resource by somebody who may make it.
+pub(crate) struct Call<'a> {
+    pub(crate) target: Target,
+    pub(crate) query: Query,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: &'a [u8],
+    pub(crate) form: Form,
+    pub(crate) identity: Identity,
+}
+
+/// What the verbs answer.
+pub(crate) type Answer = Result<Response, ApiStatus>;
+
+/// Answers a request on any path.
+pub(crate) async fn dispatch(
+    State(api): State<Api>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    extensions: Extensions,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
+    let body = match body {
+        Ok(body) => body,
+        Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            return failure(ApiStatus::too_large(MAX_BODY));
+        }
+        Err(_) => return failure(ApiStatus::bad_request("the body of the request did not arrive whole")),
+    };
+    let answer = match Target::of_path(uri.path()) {
+        Some(target) => api.on_resource(&method, &uri, target, &headers, peer, &body).await,
+        None => api.on_document(&method, &uri, &headers, peer, &body),
+    };
+    answer.unwrap_or_else(failure)
+}
+
+/// The methods that a path serves.
+fn methods(target: &Target) -> &'static str {
+    match (&target.name, target.part) {
+        (Some(_), Part::Main) => "GET, HEAD, PUT, PATCH, DELETE",
+        (Some(_), Part::Status) => "GET, HEAD, PUT, PATCH",
+        (None, _) if !target.is_one_place() => "GET, HEAD",
+        (None, _) => "GET, HEAD, POST, DELETE",
+    }
+}
+
+fn verb(method: &Method, target: &Target, watch: bool) -> Option<Verb> {
+    let one = target.name.is_some();
+    Some(match *method {
+        Method::GET | Method::HEAD if watch => Verb::Watch,
+        Method::GET | Method::HEAD if one => Verb::Get,
+        Method::GET | Method::HEAD => Verb::List,
+        Method::POST if !one && target.is_one_place() => Verb::Create,
+        Method::PUT if one => Verb::Update,
+        Method::PATCH if one => Verb::Patch,
+        Method::DELETE if target.part == Part::Status => return None,
+        Method::DELETE if one => Verb::Delete,
+        // A deletion across all namespaces is more than anybody means.
+        Method::DELETE if target.is_one_place() => Verb::DeleteCollection,
+        _ => return None,
+    })
+}
+
+// === impl Api ===
+
+impl Api {
+    async fn on_resource(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        target: Target,
+        headers: &HeaderMap,
+        peer: Option<SocketAddr>,
+        body: &[u8],
+    ) -> Answer {
+        let parsed = Query::parse(uri.query());
+        let watch = parsed.as_ref().is_ok_and(|query| query.watch) && target.part == Part::Main;
+        let Some(verb) = verb(method, &target, watch) else {
+            return Ok(not_allowed(methods(&target)));
+        };
+        let identity = self.authorizer.authorize(&Attempt {
+            verb,
+            kind: Some(target.kind),
+            namespace: target.namespace.as_deref(),
+            name: target.name.as_deref(),
+            path: uri.path(),
+            headers,
+            peer,
+        })?;
+        let form = Form::asked(headers, uri.query(), self.writer.origin().now)?;
+        let call = Call { target, query: parsed?, headers, body, form, identity };
+        match verb {
+            Verb::Get => self.get(&call).await,
+            Verb::List => self.list(&call).await,
+            Verb::Watch => self.watch(&call).await,
+            Verb::Create => self.create(&call).await,
+            Verb::Update => self.update(&call).await,
+            Verb::Patch => self.patch(&call).await,
+            Verb::Delete => self.delete(&call).await,
+            Verb::DeleteCollection => self.delete_collection(&call).await,
+        }
+    }
+
+    /// Documents about the API.
+    fn on_document(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        peer: Option<SocketAddr>,
+        body: &[u8],
+    ) -> Answer {
+        let path = uri.path();
+        let attempt =
+            Attempt { verb: Verb::Get, kind: None, namespace: None, name: None, path, headers, peer };
+        let identity = self.authorizer.authorize(&attempt)?;
+        let lookup = Lookup { path, query: uri.query(), headers };
+        let caller = Caller { authorizer: &*self.authorizer, identity: &identity, peer };
+        if let Some(answer) = courtesy::answer(caller, method, &lookup, body) {
+            return answer;
+        }
+        let Some(document) = discovery::answer(&lookup).or_else(|| openapi::answer(&lookup)) else {
+            return Err(ApiStatus::no_such_path());
+        };
+        match *method {
+            Method::GET | Method::HEAD => Ok(document),
+            _ => Ok(not_allowed("GET, HEAD")),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The verbs that write, from a request to the writer and back.
+
+use axum::http::StatusCode;
+use keyward_resource::ApiStatus;
+use serde_json::{Value, json};
+
+use crate::access::Verb;
+use crate::api::Api;
+use crate::dispatch::{Answer, Call};
+use crate::reply::{store_error, success};
+use crate::request::{self, DeleteOptions, PatchType};
+use crate::selector::Selection;
+use crate::target::{Part, Target};
+use crate::writer::{Current, Effect, Patch, Preconditions, WriteOptions, Written};
+use keyward_store::Selector;
+
+/// How many objects of a collection are read at once to be deleted.
+const PAGE: usize = 500;
+
+// === impl Call ===
+
+impl Call<'_> {
+    /// How the request wants to be written.
+    fn options(&self) -> WriteOptions {
+        WriteOptions {
+            identity: self.identity.clone(),
+            manager: request::manager(self.query.field_manager.as_deref(), self.headers),
+            dry_run: self.query.dry_run,
+            field_validation: self.query.field_validation,
+        }
+    }
+}
+
+// === impl Api ===
+
+impl Api {
+    pub(crate) async fn create(&self, call: &Call<'_>) -> Answer {
+        let object = request::body(call.headers, call.body)?;
+        let written = self.writer.create(&call.target, object, &call.options()).await?;
+        self.answer(call, written)
+    }
+
+    pub(crate) async fn update(&self, call: &Call<'_>) -> Answer {
+        let object = request::body(call.headers, call.body)?;
+        let options = call.options();
+        let written = match call.target.part {
+            Part::Main => self.writer.update(&call.target, object, &options).await?,
+            Part::Status => self.writer.update_status(&call.target, object, &options).await?,
+        };
+        self.answer(call, written)
+    }
+
+    pub(crate) async fn patch(&self, call: &Call<'_>) -> Answer {
+        let (patch_type, body) = request::patch(call.headers, call.body)?;
+        let (target, mut options) = (&call.target, call.options());
+        let patch = match patch_type {
+            PatchType::Json => Patch::Json(body),
+            PatchType::Merge => Patch::Merge(body),
+            PatchType::Strategic => Patch::Strategic(body),
+            PatchType::Apply => {
+                // Whoever applies says who they are: it decides what is removed.
+                options.manager = call.query.field_manager.clone().unwrap_or_default();
+                let force = call.query.force;
+                let written = match target.part {
+                    Part::Main => self.writer.apply(target, body, force, &options).await?,
+                    Part::Status => self.writer.apply_status(target, body, force, &options).await?,
+                };
+                return self.answer(call, written);
+            }
+        };
+        if call.query.force {
+            return Err(ApiStatus::bad_request("force: Forbidden: may not be specified for non-apply patch"));
+        }
+        let written = match target.part {
+            Part::Main => self.writer.patch(target, &patch, &options).await?,
+            Part::Status => self.writer.patch_status(target, &patch, &options).await?,
+        };
+        self.answer(call, written)
+    }
+
+    pub(crate) async fn delete(&self, call: &Call<'_>) -> Answer {
+        let DeleteOptions { preconditions, dry_run } = DeleteOptions::read(call.headers, call.body)?;
+        let mut options = call.options();
+        options.dry_run |= dry_run;
+        let target = &call.target;
+        let written = self.writer.delete(target, &preconditions, &options).await?;
+        if written.effect == Effect::Deleted {
+            let name = &written.key.name;
+            let status = ApiStatus::deleted(target.kind, name, written.stored.uid());
+            let status = serde_json::to_value(status).unwrap_or_else(|_| json!({}));
+            return Ok(success(StatusCode::OK, &status, &[]));
+        }
+        self.answer(call, written)
+    }
+
+    /// Deletes what is selected in one place; answers with what it was.
+    pub(crate) async fn delete_collection(&self, call: &Call<'_>) -> Answer {
+        let DeleteOptions { preconditions, dry_run } = DeleteOptions::read(call.headers, call.body)?;
+        if preconditions != Preconditions::default() {
+            return Err(ApiStatus::bad_request("preconditions: Forbidden: they are for one object"));
+        }
+        let mut options = call.options();
+        options.dry_run |= dry_run;
+        let (target, query) = (&call.target, &call.query);
+        query.field_selector.check(target.kind)?;
+        let selection = Selection { labels: &query.label_selector, fields: &query.field_selector };
+        let place = Selector { kind: target.kind.name.to_owned(), namespace: target.namespace.clone() };
+        let (mut items, mut after, mut revision) = (Vec::new(), None, None);
+        loop {
+            let page = self.store().list(place.clone(), after.take(), Some(PAGE)).await;
+            let page = page.map_err(|error| store_error(target.kind, "", error))?;
+            revision.get_or_insert(page.revision);
+            for record in page.records {
+                let Current { record, stored } = Current::read(record)?;
+                after = Some(record.key.clone());
+                if !selection.selects(&record, &stored) {
+                    continue;
+                }
+                let one = Target { name: Some(record.key.name.clone()), ..target.clone() };
+                // The one that was looked at, and not one that has come under its name since.
+                let uid = Some(stored.uid().to_owned());
+                let this = Preconditions { uid, revision: None };
+                match self.writer.delete_as(&one, &this, &options, Verb::DeleteCollection).await {
+                    Ok(written) => items.push(self.outcome(&one, written)),
+                    Err(gone) if matches!(gone.code, 404 | 409) => {}
+                    Err(failure) => return Err(failure),
+                }
+            }
+            if !page.more {
+                break;
+            }
+        }
+        let revision = revision.unwrap_or_default().0;
+        let list = keyward_resource::present_list(target.kind, items, revision, target.asked);
+        Ok(success(StatusCode::OK, &call.form.list(target.kind, list), &[]))
+    }
+
+    fn answer(&self, call: &Call<'_>, written: Written) -> Answer {
+        let code = match written.effect {
+            Effect::Created => StatusCode::CREATED,
+            Effect::Changed | Effect::Unchanged | Effect::Deleted => StatusCode::OK,
+        };
+        let warnings = written.warnings.clone();
+        let object: Value = self.outcome(&call.target, written);
+        Ok(success(code, &call.form.object(call.target.kind, object), &warnings))
+    }
+}
