@@ -19,11 +19,14 @@ pub(crate) struct Secret {
     /// The name once more, in the form in which tables share it.
     pub(crate) identity: Record,
     /// The entries that a header can carry, sorted by name. Most Secrets have none.
-    metadata: Box<[(Box<str>, Box<[u8]>)]>,
+    metadata: Box<[Entry]>,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) key: Result<Digest, KeyProblem>,
     pub(crate) trailing_newline: bool,
 }
+
+/// A name and its value.
+type Entry = (Box<str>, Box<[u8]>);
 
 /// All Secrets. A million of them are at home here, so each is kept once.
 #[derive(Debug, Default)]
@@ -43,7 +46,7 @@ enum Holders {
     Many(BTreeSet<ById>),
 }
 
-fn carried((name, value): (&String, &SecretValue)) -> Option<(Box<str>, Box<[u8]>)> {
+fn carried((name, value): (&String, &SecretValue)) -> Option<Entry> {
     Some((name.as_str().into(), value.header_value()?.into()))
 }
 
