@@ -1,9 +1,6 @@
-//! The audit log: one line for every change that somebody asks for over REST, made or refused.
+//! The audit log: a line for every change over REST, and one for every attempt that came to none.
 
 use std::net::SocketAddr;
-
-use crate::role::Verb;
-use crate::rules::Identity;
 
 #[cfg(test)]
 mod tests;
@@ -11,29 +8,44 @@ mod tests;
 /// The target of its lines.
 pub const TARGET: &str = "keyward::audit";
 
-/// A change, and what became of it. It has no room for a body.
+/// A change that has taken place. It has no room for what the object holds.
 #[derive(Debug, Clone, Copy)]
 pub struct Change<'a> {
-    /// Who; none when that remained unclear.
-    pub who: Option<&'a Identity>,
-    /// From where.
-    pub peer: SocketAddr,
-    /// What was done.
-    pub verb: Verb,
-    /// To what kind, with its group: `virtualservices.gateway.keyward.io`.
+    /// Who made it.
+    pub who: &'a str,
+    /// From where; a part of the server itself comes from nowhere.
+    pub peer: Option<SocketAddr>,
+    /// By what: `update`.
+    pub verb: &'a str,
+    /// Of what kind.
     pub kind: &'a str,
     /// Where; empty without.
     pub namespace: &'a str,
-    /// To which object; empty when to several, or when its name was not known yet.
+    /// Of which object.
     pub name: &'a str,
-    /// The version of the object that came of it; empty without.
-    pub resource_version: &'a str,
+    /// The version that came of it.
+    pub resource_version: u64,
+}
+
+/// A request that would have changed something, and did not: it was refused, or a rehearsal.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt<'a> {
+    /// Who made it; none when that remained unclear.
+    pub who: Option<&'a str>,
+    /// From where.
+    pub peer: Option<SocketAddr>,
+    /// The method.
+    pub method: &'a str,
+    /// The path, which names the kind, the namespace and the object.
+    pub path: &'a str,
     /// Whether it was a rehearsal.
     pub dry_run: bool,
     /// The HTTP status of the answer.
     pub code: u16,
-    /// The reason in the answer; empty when it went well.
-    pub reason: &'a str,
+}
+
+fn from(peer: Option<SocketAddr>) -> String {
+    peer.map_or_else(|| "inside".to_owned(), |peer| peer.to_string())
 }
 
 // === impl Change ===
@@ -41,23 +53,35 @@ pub struct Change<'a> {
 impl Change<'_> {
     /// Writes the line.
     pub fn log(&self) {
-        let who = self.who.map_or_else(|| "unknown".to_owned(), ToString::to_string);
-        let from = self.peer.to_string();
         // Text of a client stands in fields, which the log quotes: it cannot look like another line.
         tracing::info!(
             target: TARGET,
-            who = who.as_str(),
-            from = from.as_str(),
-            verb = self.verb.as_str(),
+            who = self.who,
+            from = from(self.peer).as_str(),
+            verb = self.verb,
             kind = self.kind,
             namespace = self.namespace,
             name = self.name,
             resource_version = self.resource_version,
+            "changed",
+        );
+    }
+}
+
+// === impl Attempt ===
+
+impl Attempt<'_> {
+    /// Writes the line.
+    pub fn log(&self) {
+        tracing::info!(
+            target: TARGET,
+            who = self.who.unwrap_or("unknown"),
+            from = from(self.peer).as_str(),
+            method = self.method,
+            path = self.path,
             dry_run = self.dry_run,
             code = self.code,
-            reason = self.reason,
-            "{}",
-            if (200..300).contains(&self.code) { "changed" } else { "not changed" },
+            "not changed",
         );
     }
 }

@@ -20,6 +20,8 @@ struct Cli {
 enum Command {
     /// Runs the control server and the Envoy that it supervises.
     Serve(Box<ServeArgs>),
+    #[command(flatten)]
+    Client(keyward_cli::Command),
     /// Runs an upstream that answers with the request as JSON.
     DemoUpstream(keyward_demo::UpstreamArgs),
     /// Starts and stops the whole stack with example resources.
@@ -32,6 +34,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
             logging::init(&args.log_level, args.log_format)?;
             keyward_server::serve(*args, FILTER.into()).await
         }
+        Command::Client(command) => keyward_cli::run(command),
         Command::DemoUpstream(args) => {
             logging::init("info", LogFormat::Text)?;
             keyward_demo::upstream(args).await

@@ -18,6 +18,13 @@ use crate::role::ProxyRole;
 #[cfg(test)]
 mod tests;
 
+/// How long an authority is valid unless something else is said.
+pub const AUTHORITY_LIFETIME: SignedDuration = SignedDuration::from_hours(10 * 365 * 24);
+/// How long everything else is valid unless something else is said.
+pub const LIFETIME: SignedDuration = SignedDuration::from_hours(365 * 24);
+/// The names of the machine itself, which every server certificate has.
+pub const LOCAL_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
 /// Clocks that are a little behind take a new certificate, too.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
 

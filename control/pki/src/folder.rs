@@ -84,6 +84,12 @@ impl Folder {
         self.root.join("ca.key")
     }
 
+    /// Certificates that are worth nothing any more: a list signed by the authority, if there is one.
+    #[must_use]
+    pub fn revoked_path(&self) -> PathBuf {
+        self.root.join("revoked.crl")
+    }
+
     /// Certificate and key of the control server.
     #[must_use]
     pub fn server_path(&self) -> PathBuf {
@@ -139,13 +145,22 @@ impl Folder {
         facts(&self.server_path())
     }
 
+    /// The certificate of the authority, or several.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub fn trust(&self) -> Result<String, FolderError> {
+        read(&self.trust_path())
+    }
+
     /// The authority, with its key.
     ///
     /// # Errors
     ///
     /// When one of the two is not there, or cannot be used.
     pub fn authority(&self) -> Result<Authority, FolderError> {
-        let (certificate, key) = (read(&self.trust_path())?, read(&self.authority_key_path())?);
+        let (certificate, key) = (self.trust()?, read(&self.authority_key_path())?);
         Authority::from_pem(&certificate, &key).map_err(about(&self.authority_key_path()))
     }
 }
@@ -153,6 +168,12 @@ impl Folder {
 // === impl ProxyFiles ===
 
 impl ProxyFiles {
+    /// The files in a folder of their own.
+    #[must_use]
+    pub fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
     /// The folder that the proxy needs, whole.
     #[must_use]
     pub fn folder(&self) -> &Path {
@@ -197,6 +218,15 @@ impl ProxyFiles {
         // First, because it is the one that must not be lost.
         self.write_identity(identity, overwrite)?;
         self.write_trust(trust)?;
+        self.write_secrets(seen_as)
+    }
+
+    /// Writes what tells Envoy of the certificates. `seen_as` is this folder as the proxy sees it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn write_secrets(&self, seen_as: &str) -> Result<(), FolderError> {
         self.write_json(IDENTITY_SECRET_FILE, &identity_secret(seen_as))?;
         self.write_json(TRUST_SECRET_FILE, &trust_secret(seen_as))
     }

@@ -19,7 +19,7 @@ mod error;
 mod folder;
 mod role;
 
-pub use authority::{Authority, Issued, Validity};
+pub use authority::{AUTHORITY_LIFETIME, Authority, Issued, LIFETIME, LOCAL_HOSTS, Validity};
 pub use certificate::Facts;
 pub use error::{CertificateError, FolderError, RoleError};
 pub use folder::{Folder, Overwrite, ProxyFiles};

@@ -60,8 +60,35 @@ pub struct ServeArgs {
           value_parser = namespace)]
     pub system_namespace: String,
 
-    /// Serves REST and xDS off loopback although neither TLS nor credentials protect them. Whoever
-    /// reaches the REST port then reads every key.
+    /// Serves REST over TLS with the certificate of the PKI folder, which is made when there is none.
+    #[arg(long, env = "KEYWARD_TLS", conflicts_with_all = ["tls_cert", "tls_key"])]
+    pub tls: bool,
+
+    /// Serves REST over TLS with this certificate (PEM, with those between it and its authority); a
+    /// new one is taken up without a restart.
+    #[arg(long, env = "KEYWARD_TLS_CERT", value_name = "PATH", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+
+    /// The private key of --tls-cert (PEM).
+    #[arg(long, env = "KEYWARD_TLS_KEY", value_name = "PATH", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+
+    /// Demands a token of everybody on the REST port. Without this, who is on this machine needs
+    /// none; say it when something on this machine passes requests of others on.
+    #[arg(long, env = "KEYWARD_REQUIRE_TOKEN")]
+    pub require_token: bool,
+
+    /// Folder of the certificates that `keyward pki` makes [default: `pki` in the data folder].
+    #[arg(long, env = "KEYWARD_PKI", value_name = "DIR")]
+    pub pki: Option<PathBuf>,
+
+    /// Demands certificates of proxies on the gRPC port also on loopback. Off loopback they are
+    /// always demanded.
+    #[arg(long, env = "KEYWARD_XDS_TLS")]
+    pub xds_tls: bool,
+
+    /// Opens REST, xDS and Envoy's admin off loopback although neither TLS nor credentials protect
+    /// them. Whoever reaches the REST port then reads every key.
     #[arg(long, env = "KEYWARD_INSECURE_BIND")]
     pub insecure_bind: bool,
 

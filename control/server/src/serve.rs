@@ -1,43 +1,41 @@
 //! `keyward serve`: everything started in order, watched, and stopped in order.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, bail};
-use axum::Router;
 use bytes::Bytes;
+use jiff::Timestamp;
+use keyward_access::TokenFile;
+use keyward_bootstrap::{BootstrapOptions, CONTROL_CLUSTER};
 use keyward_keys::KeyView;
+use keyward_pki::{Folder, ProxyRole};
 use keyward_store::{SqliteStore, Store};
+use keyward_tls::TlsListener;
 use keyward_translate::Settings;
 use keyward_xds::AdsService;
-use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
-use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::ServeArgs;
 use crate::compaction;
 use crate::control::{ControlLoop, Outlets};
-use crate::edge::{KeyStream, WorkersHandle};
-use crate::envoy::{BootstrapOptions, Supervisor, SupervisorOptions};
+use crate::edge::{Admission, KeyStream, WorkersHandle};
+use crate::envoy::{self, Identity, Supervisor, SupervisorOptions};
+use crate::exposure;
 use crate::filter::Filter;
+use crate::ports::{listen, reachable, serve_grpc, serve_rest};
 use crate::published::Published;
 use crate::rest::{Api, HostGuard};
 
-/// The Envoy cluster of the control server in every bootstrap.
-const CONTROL_CLUSTER: &str = "keyward-control";
 /// The proxy that is served when nothing else is said.
 const PROXY: &str = "gateway-proxy";
 /// The identity header until Settings can name another.
 const IDENTITY_HEADER: &str = keyward_filter_core::config::DEFAULT_IDENTITY_HEADER;
 /// xDS events that may wait for the control loop.
 const XDS_EVENTS: usize = 1024;
-/// How long answers under way may take after the server was told to stop.
-const DRAIN: Duration = Duration::from_secs(2);
 /// How soon a proxy that is gone without a word is noticed.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 
@@ -79,7 +77,15 @@ async fn start(
     filter: Bytes,
     stop: &CancellationToken,
 ) -> anyhow::Result<JoinSet<anyhow::Result<()>>> {
-    check_exposure(args)?;
+    let tokens = TokenFile::new(&args.data);
+    let exposure = exposure::decide(args, has_tokens(&tokens)?)?;
+    let pki = Folder::new(&exposure::pki_path(args));
+    if exposure.make_authority {
+        exposure::make_authority(&pki)?;
+    }
+    let rest_tls = exposure.rest.map(|files| exposure::open_tls("REST", files)).transpose()?;
+    let grpc_tls = exposure.xds.map(|files| exposure::open_tls("xDS", files)).transpose()?;
+    let admission = if grpc_tls.is_some() { Admission::Certified } else { Admission::Anybody };
     let rest = listen(args.rest, "the REST API", "--rest").await?;
     let grpc = listen(args.xds, "xDS and the key stream", "--xds").await?;
     let envoy = if args.no_envoy { None } else { Some(find_envoy(args)?) };
@@ -102,7 +108,11 @@ async fn start(
         default_gateway: args.gateway,
         control_cluster: CONTROL_CLUSTER.to_owned(),
     };
-    let ads = AdsService::builder(xds.clone(), role_of).events(xds_sink).clock(SystemTime::now).build();
+    let ads = AdsService::builder(xds.clone(), role_of)
+        .admission(move |node, transport| admission.admit(&role_of(node), transport))
+        .events(xds_sink)
+        .clock(SystemTime::now)
+        .build();
     let workers = WorkersHandle::default();
     let outlets = Outlets { keys, xds, ads: ads.clone(), workers: workers.clone(), published };
     let control = ControlLoop::new(store.clone(), settings, Filter::new(filter), outlets);
@@ -111,86 +121,61 @@ async fn start(
     tasks.spawn(control.run(xds_events, stop.clone()));
     tasks.spawn(compaction::run(store.clone(), stop.clone()));
 
-    let key_stream = KeyStream::new(key_view, workers);
+    for config in rest_tls.iter().chain(&grpc_tls) {
+        let (config, stop) = (config.clone(), stop.clone());
+        tasks.spawn(async move {
+            config.follow(stop).await;
+            Ok(())
+        });
+    }
+    let certified = grpc_tls.is_some();
+    let key_stream = KeyStream::new(key_view, workers, admission);
     let router = tonic::transport::Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE))
         .add_service(ads.into_server())
         .add_service(key_stream);
-    let stopped = stop.clone().cancelled_owned();
-    tasks.spawn(async move {
-        // Streams never end by themselves: closing the port must not wait for them.
-        tokio::select! {
-            outcome = router.serve_with_incoming(TcpListenerStream::new(grpc)) => outcome.context("the gRPC port failed"),
-            () = stopped => Ok(()),
-        }
-    });
+    tasks.spawn(serve_grpc(router, grpc, grpc_tls, stop.clone()));
 
     let api = Api::new(store, reports, &args.system_namespace).router(HostGuard::of(args.rest));
-    tasks.spawn(serve_rest(rest, api, stop.clone()));
+    match rest_tls {
+        Some(config) => tasks.spawn(serve_rest(TlsListener::new(rest, config)?, api, stop.clone())),
+        None => tasks.spawn(serve_rest(rest, api, stop.clone())),
+    };
 
     if let Some(envoy) = envoy {
+        let folder = args.data.join("envoy");
+        let identity = certified.then(|| local_identity(args, pki, &folder)).transpose()?;
+        let certificates = identity.as_ref().map(Identity::folder).transpose()?;
         let supervisor = Supervisor::new(SupervisorOptions {
             envoy,
-            folder: args.data.join("envoy"),
+            folder,
             concurrency: args.envoy_concurrency,
             log_level: args.proxy_log_level.clone(),
             bootstrap: BootstrapOptions {
                 node_id: PROXY.to_owned(),
                 role: format!("{}~{PROXY}", args.system_namespace),
-                control_cluster: CONTROL_CLUSTER.to_owned(),
-                control: reachable(args.xds),
+                control: reachable(args.xds).into(),
                 admin: args.admin,
+                certificates,
             },
         })?;
+        if let Some(identity) = identity {
+            tasks.spawn(identity.keep(stop.clone()));
+        }
         tasks.spawn(supervisor.run(stop.clone()));
     }
     tracing::info!(rest = %args.rest, xds = %args.xds, data = %args.data.display(), "keyward serves");
     Ok(tasks)
 }
 
-async fn serve_rest(listener: TcpListener, api: Router, stop: CancellationToken) -> anyhow::Result<()> {
-    let stopped = stop.clone().cancelled_owned();
-    let given_up = async {
-        stop.cancelled().await;
-        sleep(DRAIN).await;
-    };
-    tokio::select! {
-        served = axum::serve(listener, api).with_graceful_shutdown(stopped) => served.context("the REST port failed"),
-        // A client that hangs does not keep the server from stopping.
-        () = given_up => Ok(()),
-    }
+fn has_tokens(tokens: &TokenFile) -> anyhow::Result<bool> {
+    Ok(!tokens.book().context("the tokens could not be read")?.records().is_empty())
 }
 
-/// Off loopback nothing protects the ports yet, so it has to be asked for.
-fn check_exposure(args: &ServeArgs) -> anyhow::Result<()> {
-    let ports = [("--rest", args.rest), ("--xds", args.xds), ("--admin", args.admin)];
-    for (flag, address) in ports {
-        if !args.insecure_bind && !address.ip().is_loopback() {
-            bail!(
-                "{flag} {address} is not a loopback address, and neither TLS nor credentials protect this port\n\
-                 hint: use 127.0.0.1, or say --insecure-bind if the network around it is trusted"
-            );
-        }
-    }
-    Ok(())
-}
-
-async fn listen(address: SocketAddr, what: &str, flag: &str) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| {
-        format!("{address} is not free for {what}\nhint: choose another address with {flag}, or stop what uses this one")
-    })
-}
-
-/// The address at which this machine reaches what listens on `address`.
-fn reachable(mut address: SocketAddr) -> SocketAddr {
-    if address.ip().is_unspecified() {
-        address.set_ip(match address {
-            SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
-            SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
-        });
-    }
-    address
+fn local_identity(args: &ServeArgs, pki: Folder, folder: &Path) -> anyhow::Result<Identity> {
+    let role = ProxyRole::new(&args.system_namespace, PROXY)?;
+    Identity::new(pki, folder.join("certificates"), role, envoy::LIFETIME, Timestamp::now())
 }
 
 async fn open_store(args: &ServeArgs) -> anyhow::Result<SqliteStore> {

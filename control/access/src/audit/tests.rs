@@ -4,9 +4,6 @@ use std::sync::{Arc, Mutex};
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::*;
-use crate::book::TokenName;
-use crate::role::Role;
-
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
 
@@ -29,57 +26,64 @@ impl<'a> MakeWriter<'a> for Lines {
     }
 }
 
-fn logged(change: &Change<'_>) -> String {
+fn logged(act: impl FnOnce()) -> String {
     let lines = Lines::default();
     let subscriber =
         tracing_subscriber::fmt().with_writer(lines.clone()).with_ansi(false).without_time().finish();
-    tracing::subscriber::with_default(subscriber, || change.log());
+    tracing::subscriber::with_default(subscriber, act);
     let bytes = lines.0.lock().unwrap().clone();
     String::from_utf8(bytes).unwrap()
 }
 
 #[test]
-fn a_line_says_who_what_from_where_and_what_came_of_it() {
-    let identity =
-        Identity::Token { name: TokenName::new("ci").unwrap(), role: Role::Editor, namespaces: Vec::new() };
+fn a_line_says_who_what_and_from_where() {
     let change = Change {
-        who: Some(&identity),
-        peer: "[2001:db8::1]:4711".parse().unwrap(),
-        verb: Verb::Update,
-        kind: "virtualservices.gateway.keyward.io",
+        who: "token:ci",
+        peer: Some("[2001:db8::1]:4711".parse().unwrap()),
+        verb: "update",
+        kind: "VirtualService",
         namespace: "team",
         name: "site",
-        resource_version: "42",
-        dry_run: false,
-        code: 200,
-        reason: "",
+        resource_version: 42,
     };
     assert_eq!(
-        logged(&change),
+        logged(|| change.log()),
         " INFO keyward::audit: changed who=\"token:ci\" from=\"[2001:db8::1]:4711\" verb=\"update\" \
-         kind=\"virtualservices.gateway.keyward.io\" namespace=\"team\" name=\"site\" \
-         resource_version=\"42\" dry_run=false code=200 reason=\"\"\n"
+         kind=\"VirtualService\" namespace=\"team\" name=\"site\" resource_version=42\n"
     );
-    let refused = Change { who: None, code: 401, reason: "Unauthorized", ..change };
-    let line = logged(&refused);
-    assert!(line.contains("not changed who=\"unknown\"") && line.contains("code=401"), "{line}");
+    let inside = Change { who: "folder", peer: None, ..change };
+    assert!(logged(|| inside.log()).contains("who=\"folder\" from=\"inside\""));
+}
+
+#[test]
+fn a_refusal_is_a_line_too() {
+    let attempt = Attempt {
+        who: None,
+        peer: Some("10.0.0.7:1".parse().unwrap()),
+        method: "DELETE",
+        path: "/api/v1/namespaces/team/secrets/alice",
+        dry_run: false,
+        code: 401,
+    };
+    assert_eq!(
+        logged(|| attempt.log()),
+        " INFO keyward::audit: not changed who=\"unknown\" from=\"10.0.0.7:1\" method=\"DELETE\" \
+         path=\"/api/v1/namespaces/team/secrets/alice\" dry_run=false code=401\n"
+    );
 }
 
 #[test]
 fn a_name_cannot_forge_a_line() {
     let change = Change {
-        who: Some(&Identity::Loopback),
-        peer: "127.0.0.1:1".parse().unwrap(),
-        verb: Verb::Delete,
-        kind: "secrets",
+        who: "loopback",
+        peer: None,
+        verb: "delete",
+        kind: "Secret",
         namespace: "a\n INFO keyward::audit: changed",
         name: "x\" code=200 \u{1b}[2J",
-        resource_version: "",
-        dry_run: true,
-        code: 404,
-        reason: "NotFound",
+        resource_version: 1,
     };
-    let line = logged(&change);
+    let line = logged(|| change.log());
     assert_eq!(line.matches('\n').count(), 1, "{line}");
     assert!(!line.contains('\u{1b}') && line.contains(r#"name="x\" code=200"#), "{line}");
 }

@@ -17,7 +17,9 @@ use tokio::time::{Instant, sleep_until};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::codegen::{Body, BoxFuture, Service, StdError, http};
 use tonic::server::{Grpc, NamedService, StreamingService};
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Extensions, Request, Response, Status, Streaming};
+
+use super::admission::Admission;
 use tonic_prost::ProstCodec;
 
 /// Messages that may wait in a stream; a chunk is at most 256 KiB.
@@ -38,15 +40,16 @@ pub(crate) struct WorkersHandle {
 pub(crate) struct KeyStream {
     view: watch::Receiver<KeyView>,
     workers: WorkersHandle,
+    admission: Admission,
 }
 
 /// Serves one stream until either side ends it.
 async fn serve(
-    mut inbound: Streaming<ClientMessage>,
+    request: Request<Streaming<ClientMessage>>,
     outbound: mpsc::Sender<Result<ServerMessage, Status>>,
-    mut view: watch::Receiver<KeyView>,
-    workers: WorkersHandle,
+    KeyStream { mut view, workers, admission }: KeyStream,
 ) {
+    let (_, transport, mut inbound) = request.into_parts();
     let mut session = Session::new();
     let connection = workers.with(Workers::connect);
     let subscribe_by = Instant::now() + SUBSCRIBE_WITHIN;
@@ -68,17 +71,19 @@ async fn serve(
                         break;
                     }
                 };
-                match session.on_message(message) {
+                let events = session.on_message(message);
+                let events = events.map_err(|error| Status::invalid_argument(error.to_string()));
+                match events.and_then(|events| admitted(admission, &transport, events)) {
                     Ok(events) => {
                         for event in events {
                             log(&event);
                             workers.with(|workers| workers.on_event(connection, &event));
                         }
                     }
-                    Err(error) => {
-                        tracing::warn!("key stream refused: {error}");
+                    Err(status) => {
+                        tracing::warn!("key stream refused: {}", status.message());
                         // The stream may be full or gone: it ends either way.
-                        let _ = outbound.try_send(Err(Status::invalid_argument(error.to_string())));
+                        let _ = outbound.try_send(Err(status));
                         break;
                     }
                 }
@@ -91,6 +96,20 @@ async fn serve(
         }
     }
     workers.with(|workers| workers.disconnect(connection));
+}
+
+/// The same events, if the one who subscribes may. Nothing is sent before that.
+fn admitted(
+    admission: Admission,
+    transport: &Extensions,
+    events: Vec<SessionEvent>,
+) -> Result<Vec<SessionEvent>, Status> {
+    for event in &events {
+        if let SessionEvent::Subscribed { role, .. } = event {
+            admission.admit(role, transport)?;
+        }
+    }
+    Ok(events)
 }
 
 /// Sends what the session has to say, as far as there is room.
@@ -134,10 +153,10 @@ impl WorkersHandle {
 // === impl KeyStream ===
 
 impl KeyStream {
-    /// A service that sends what `view` says and notes in `workers` what is held.
+    /// A service that sends what `view` says to whom it admits, and notes in `workers` what is held.
     #[must_use]
-    pub(crate) fn new(view: watch::Receiver<KeyView>, workers: WorkersHandle) -> Self {
-        Self { view, workers }
+    pub(crate) fn new(view: watch::Receiver<KeyView>, workers: WorkersHandle, admission: Admission) -> Self {
+        Self { view, workers, admission }
     }
 }
 
@@ -151,10 +170,10 @@ impl StreamingService<ClientMessage> for KeyStream {
     type Future = BoxFuture<Response<Self::ResponseStream>, Status>;
 
     fn call(&mut self, request: Request<Streaming<ClientMessage>>) -> Self::Future {
-        let (view, workers) = (self.view.clone(), self.workers.clone());
+        let service = self.clone();
         Box::pin(async move {
             let (sender, receiver) = mpsc::channel(STREAM_BUFFER);
-            tokio::spawn(serve(request.into_inner(), sender, view, workers));
+            tokio::spawn(serve(request, sender, service));
             Ok(Response::new(ReceiverStream::new(receiver)))
         })
     }

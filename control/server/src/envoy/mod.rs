@@ -1,9 +1,9 @@
-//! The Envoy that the control server runs: its bootstrap configuration and its supervision.
+//! The Envoy that the control server runs: its certificate and its supervision.
 
-mod bootstrap;
+mod identity;
 mod log_tail;
 mod process;
 mod supervisor;
 
-pub(crate) use bootstrap::BootstrapOptions;
+pub(crate) use identity::{Identity, LIFETIME};
 pub(crate) use supervisor::{Supervisor, SupervisorOptions};

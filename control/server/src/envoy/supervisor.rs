@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use keyward_bootstrap::{BOOTSTRAP_FILE, BootstrapOptions, bootstrap};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::bootstrap::{BootstrapOptions, bootstrap};
 use super::log_tail;
 use super::process::{Ended, Launch, Process, log_path};
 
@@ -78,7 +78,7 @@ impl Supervisor {
             .create(folder)
             .with_context(|| format!("{} could not be made", folder.display()))?;
         let config = serde_json::to_string_pretty(&bootstrap(&options.bootstrap))?;
-        let config_path = folder.join("bootstrap.json").display().to_string();
+        let config_path = folder.join(BOOTSTRAP_FILE).display().to_string();
         std::fs::write(&config_path, &config)
             .with_context(|| format!("{config_path} could not be written"))?;
         let command = vec![
