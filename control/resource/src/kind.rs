@@ -52,11 +52,15 @@ pub static KINDS: &[&Kind] = &[
     &kinds::secret::KIND,
     &kinds::auth_config::KIND,
     &kinds::upstream::KIND,
+    &kinds::upstream_group::KIND,
     &kinds::virtual_service::KIND,
     &kinds::route_table::KIND,
     &kinds::virtual_host_option::KIND,
     &kinds::route_option::KIND,
     &kinds::gateway::KIND,
+    &kinds::rate_limit_config::KIND,
+    &kinds::settings::KIND,
+    &kinds::proxy::KIND,
 ];
 
 /// The kind served at a path, and the group and version asked for, which may be an alias.

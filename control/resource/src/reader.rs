@@ -3,6 +3,8 @@
 //! serde would stop at the first mistake. Here each step returns `None` after noting what is
 //! wrong, the caller goes on with the other fields, and at the end all mistakes are known.
 
+mod scalar;
+
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
@@ -180,6 +182,11 @@ impl<'a> Node<'a> {
         self.error(FieldErrorReason::Required, format!("Required value: {why}"));
     }
 
+    /// Where it stands, for a warning.
+    pub(crate) fn place(&self) -> String {
+        self.path.to_string()
+    }
+
     /// Nothing was wrong so far, here or elsewhere in the object.
     pub(crate) fn is_flawless(&self) -> bool {
         self.errors.list.borrow().is_empty()
@@ -189,6 +196,11 @@ impl<'a> Node<'a> {
     pub(crate) fn field<'b>(&'b self, key: &'b str) -> Option<Node<'b>> {
         let value = self.value.get(key)?;
         Some(Node { value, path: Path::Key(&self.path, key), ..*self })
+    }
+
+    /// The value as it is, for what only people read.
+    pub(crate) fn value(&self) -> &'a Value {
+        self.value
     }
 
     pub(crate) fn string(&self) -> Option<&'a str> {
@@ -336,6 +348,20 @@ impl<'a> Object<'a> {
             FieldErrorReason::Required,
             format!("Required value: {why}"),
         ));
+    }
+
+    /// Notes that an entry of a field with free keys is missing.
+    pub(crate) fn missing_entry(&self, key: &str, entry: &str, why: &str) {
+        let path = Path::Entry(&Path::Key(&self.node.path, key), entry).to_string();
+        let message = format!("Required value: {why}");
+        self.node.errors.push(FieldError::new(path, FieldErrorReason::Required, message));
+    }
+
+    /// Notes that an entry of a field with free keys is not valid, without repeating it.
+    pub(crate) fn invalid_entry(&self, key: &str, entry: &str, why: &str) {
+        let path = Path::Entry(&Path::Key(&self.node.path, key), entry).to_string();
+        let message = format!("Invalid value: [redacted]: {why}");
+        self.node.errors.push(FieldError::new(path, FieldErrorReason::Invalid, message));
     }
 
     /// A switch of which only one position is implemented.

@@ -143,15 +143,28 @@ pub(crate) fn path_prefix(text: &str) -> Check {
     check(!text.ends_with("/.") && !text.ends_with("/.."), "must not end with '/.' or '/..'")
 }
 
-/// The name of the header that carries a key, in lower case.
-pub(crate) fn key_header(name: &str, identity_header: &str) -> Check {
+/// The name of a header, in lower case.
+pub(crate) fn header_token(name: &str) -> Check {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     check(
         matches!(name.len(), 1..=256) && name.bytes().all(token),
         "must be the name of a header: letters, digits and any of !#$%&'*+-.^_`|~, at most 256",
-    )?;
+    )
+}
+
+/// The name of the header that carries a key, in lower case.
+pub(crate) fn key_header(name: &str, identity_header: &str) -> Check {
+    header_token(name)?;
     check(name != identity_header, "carries the identity of the caller and cannot carry the key")?;
     check(!RESERVED_HEADERS.contains(&name), "is a header that proxies act on and cannot carry a key")
+}
+
+/// The name of a header that authentication sets, in lower case.
+pub(crate) fn set_header(name: &str, identity_header: &str) -> Check {
+    header_token(name)?;
+    check(name != identity_header, "carries the identity of the caller and cannot carry anything else")?;
+    check(!RESERVED_HEADERS.contains(&name), "is a header that proxies act on and cannot be set")?;
+    check(!name.starts_with("x-envoy-"), "is a header that the proxy acts on and cannot be set")
 }
 
 #[cfg(test)]

@@ -1,39 +1,45 @@
 //! `AuthConfig`: what a secured route demands.
 
-use std::collections::BTreeMap;
+mod api_key;
+mod rule;
 
 use crate::error::FieldErrorReason;
 use crate::kind::{
     API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
 };
 use crate::kinds::Resource;
-use crate::meta::{Meta, ObjectRef};
-use crate::metadata;
-use crate::reader::{Node, Object};
+use crate::meta::Meta;
+use crate::reader::{List, Node, Object};
 use crate::schema::{Field, Message, Type};
-use crate::syntax;
+
+pub use api_key::{ApiKeyAuth, MetadataEntry};
+pub use rule::AuthRule;
 
 /// An `AuthConfig`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthConfig {
     /// Its metadata.
     pub meta: Meta,
-    /// The one entry of `spec.configs`.
+    /// The entries of `spec.configs` in order; at least one.
+    pub steps: Vec<AuthStep>,
+    /// Which of them must succeed; without a rule all, in order. With a rule nobody passes without a
+    /// valid key.
+    pub rule: Option<AuthRule>,
+    /// Things that validation let pass but that deserve a Warning in the status.
+    pub warnings: Vec<String>,
+}
+
+/// One entry of `spec.configs`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthStep {
+    /// Its name, unique in the `AuthConfig`.
+    pub name: String,
+    /// The key that it looks at.
     pub api_key_auth: ApiKeyAuth,
 }
 
-/// `spec.configs[].apiKeyAuth`, the storage block and the deprecated fields made one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApiKeyAuth {
-    /// The header that carries the key, in lower case.
-    pub header_name: String,
-    /// Selects Secrets of the key type in every namespace that have all these labels.
-    pub label_selector: BTreeMap<String, String>,
-    /// Selects Secrets by name.
-    pub secret_refs: Vec<ObjectRef>,
-    /// Keeps the verified key for the upstream.
-    pub forward_key: bool,
-}
+/// The most entries of `spec.configs`: with a rule every combination of them is looked at.
+pub const MAX_STEPS: usize = 10;
 
 pub(crate) static KIND: Kind = Kind {
     name: "AuthConfig",
@@ -57,15 +63,42 @@ static FIELDS: Message = Message {
 
 static SPEC: Message = Message {
     name: "AuthConfigSpec",
-    doc: "",
-    fields: &[Field::new("configs", Type::Any, ""), Field::new("failOnRedirect", Type::Any, "")],
-    unsupported: &["booleanExpr"],
+    doc: "The configs, and which of them must succeed.",
+    fields: &[
+        Field::required(
+            "configs",
+            Type::List(&Type::Object(&CONFIG)),
+            "What is asked of a request, in this order; 1 to 10 entries. Without booleanExpr all must succeed, \
+             and the first that does not ends it. The identity is that of the last key that was valid.",
+        ),
+        Field::new(
+            "booleanExpr",
+            Type::String,
+            "Which configs must succeed, by their names: `a && (b || !c)`. `!` binds tighter than `&&`, and \
+             that tighter than `||`. It is evaluated from left to right, and no further than needed. An \
+             expression that lets a request pass without any valid key is refused.",
+        ),
+        Field::new(
+            "failOnRedirect",
+            Type::Boolean,
+            "Only false is supported: no method here redirects. Default false.",
+        ),
+    ],
+    unsupported: &[],
 };
 
 static CONFIG: Message = Message {
     name: "AuthConfigConfig",
-    doc: "",
-    fields: &[Field::new("name", Type::Any, ""), Field::new("apiKeyAuth", Type::Any, "")],
+    doc: "One method of authentication.",
+    fields: &[
+        Field::new(
+            "name",
+            Type::String,
+            "The name for booleanExpr: letters, digits, '_', '-' and '.'. Unique here. Default `config_` and \
+             the place in the list, from 0.",
+        ),
+        Field::required("apiKeyAuth", Type::Object(&api_key::API_KEY_AUTH), "An API key in a header."),
+    ],
     unsupported: &[
         "basicAuth",
         "hmacAuth",
@@ -81,112 +114,128 @@ static CONFIG: Message = Message {
     ],
 };
 
-static API_KEY_AUTH: Message = Message {
-    name: "AuthConfigApiKeyAuth",
-    doc: "",
-    fields: &[
-        Field::new("headerName", Type::Any, ""),
-        Field::new("k8sSecretApikeyStorage", Type::Any, ""),
-        Field::new("labelSelector", Type::Any, ""),
-        Field::new("apiKeySecretRefs", Type::Any, ""),
-        Field::new("forwardKey", Type::Any, ""),
-    ],
-    unsupported: &[
-        "aerospikeApikeyStorage",
-        "digest",
-        "headersFromMetadata",
-        "headersFromMetadataEntry",
-        "hmac",
-        "match",
-        "skipMetadataValidation",
-    ],
-};
-
-static STORAGE: Message = Message {
-    name: "AuthConfigStorage",
-    doc: "",
-    fields: &[Field::new("labelSelector", Type::Any, ""), Field::new("apiKeySecretRefs", Type::Any, "")],
-    unsupported: &[],
-};
-
-/// The header that carries the key when none is named.
-const DEFAULT_HEADER: &str = "api-key";
-/// The header that carries the identity. It is the default of the filter too, which is a lower layer.
-const IDENTITY_HEADER: &str = "x-user-id";
-
 fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     let spec = fields.required("spec", "an AuthConfig needs a spec")?.object(&SPEC)?;
     spec.only("failOnRedirect", false);
-    let configs = spec.required("configs", "must have an entry, such as apiKeyAuth")?.list()?;
-    match configs.len() {
-        0 => {
-            configs.node().required("must have an entry, such as apiKeyAuth");
-            None
-        }
-        1 => {
-            let api_key_auth = configs.iter().find_map(|config| read_config(config, &meta))?;
-            Some(Resource::AuthConfig(AuthConfig { meta, api_key_auth }))
-        }
-        more => {
-            for config in configs.iter() {
-                read_config(config, &meta);
-            }
-            let message = format!("{more} entries: more than one is not supported yet by this version");
-            configs.node().error(FieldErrorReason::NotSupported, message);
-            None
-        }
-    }
-}
-
-fn read_config(node: Node<'_>, meta: &Meta) -> Option<ApiKeyAuth> {
-    let config = node.object(&CONFIG)?;
-    config.optional("name").and_then(|name| name.string());
-    let auth = config.choice("apiKeyAuth", "an entry needs a method, such as apiKeyAuth")?;
-    let auth = auth.object(&API_KEY_AUTH)?;
-    let header_name = auth.or("headerName", DEFAULT_HEADER.to_owned(), header_name);
-    let forward_key = auth.or("forwardKey", false, |forward| forward.boolean());
-    // The deprecated fields are checked even where the storage block makes them void.
-    let deprecated = selection(&auth, meta);
-    let storage = auth.optional("k8sSecretApikeyStorage");
-    let (label_selector, secret_refs) = match storage {
-        Some(storage) => selection(&storage.object(&STORAGE)?, meta)?,
-        None => deprecated?,
+    let mut warnings = Vec::new();
+    let configs = spec.required("configs", "must have an entry, such as apiKeyAuth");
+    let (names, steps) = match configs.and_then(|configs| configs.list()) {
+        Some(list) => steps(&list, &meta, &mut warnings),
+        None => (Vec::new(), None),
     };
-    Some(ApiKeyAuth { header_name: header_name?, label_selector, secret_refs, forward_key: forward_key? })
+    // Without the names it cannot be read, but it can still be of a wrong type.
+    let rule = spec.maybe("booleanExpr", |node| rule(&node, &names));
+    let (steps, rule) = (steps?, rule?);
+    if let Some(rule) = &rule {
+        for (at, step) in steps.iter().enumerate().filter(|(at, _)| !rule.names(*at)) {
+            warnings
+                .push(format!("spec.configs[{at}] has no effect: booleanExpr does not name {:?}", step.name));
+        }
+    }
+    Some(Resource::AuthConfig(AuthConfig { meta, steps, rule, warnings }))
 }
 
-fn header_name(node: Node<'_>) -> Option<String> {
-    let name = node.string()?.to_ascii_lowercase();
-    if name.is_empty() {
-        return Some(DEFAULT_HEADER.to_owned());
+/// The names of all entries, and the entries if they are right.
+fn steps(list: &List<'_>, meta: &Meta, warnings: &mut Vec<String>) -> (Vec<String>, Option<Vec<AuthStep>>) {
+    if list.len() == 0 {
+        list.node().required("must have an entry, such as apiKeyAuth");
     }
-    match syntax::key_header(&name, IDENTITY_HEADER) {
-        Ok(()) => Some(name),
-        Err(why) => {
-            node.invalid(why);
-            None
+    if list.len() > MAX_STEPS {
+        list.node().invalid(format_args!("must have at most {MAX_STEPS} entries"));
+    }
+    let mut names: Vec<String> = Vec::with_capacity(list.len());
+    let mut steps = Some(Vec::with_capacity(list.len()));
+    for (index, item) in list.iter().enumerate() {
+        let (name, api_key_auth) = step(item, index, meta, warnings);
+        if names.contains(&name) {
+            let message = format!("Duplicate value: the name {name:?} stands there twice");
+            item.error(FieldErrorReason::Duplicate, message);
+        }
+        match (api_key_auth, &mut steps) {
+            (Some(api_key_auth), Some(steps)) => steps.push(AuthStep { name: name.clone(), api_key_auth }),
+            (Some(_), None) => {}
+            (None, _) => steps = None,
+        }
+        names.push(name);
+    }
+    if let Some(steps) = &steps {
+        check_headers(list, steps);
+    }
+    (names, steps)
+}
+
+fn step(
+    node: Node<'_>,
+    index: usize,
+    meta: &Meta,
+    warnings: &mut Vec<String>,
+) -> (String, Option<ApiKeyAuth>) {
+    let unnamed = format!("config_{index}");
+    let Some(config) = node.object(&CONFIG) else { return (unnamed, None) };
+    let name = config.text("name").flatten().unwrap_or(unnamed);
+    let auth = config.choice("apiKeyAuth", "an entry needs a method, such as apiKeyAuth");
+    let mut said = Vec::new();
+    let auth = auth.and_then(|auth| api_key::read(auth, meta, &mut said));
+    warnings.extend(said.into_iter().map(|warning| format!("spec.configs[{index}].apiKeyAuth.{warning}")));
+    (name, auth)
+}
+
+/// A header that a step sets must not be one in which a step looks for a key: it would find what an
+/// earlier one has put there.
+fn check_headers(list: &List<'_>, steps: &[AuthStep]) {
+    for (item, step) in list.iter().zip(steps) {
+        for header in step.api_key_auth.headers_from_metadata.keys() {
+            if steps.iter().any(|other| other.api_key_auth.header_name == *header) {
+                item.invalid(format_args!(
+                    "the header {header:?} carries a key, so no metadata can go there"
+                ));
+            }
         }
     }
 }
 
-/// Which Secrets: what matches the selector and what is named, together.
-fn selection(fields: &Object<'_>, meta: &Meta) -> Option<(BTreeMap<String, String>, Vec<ObjectRef>)> {
-    let labels = fields.or("labelSelector", BTreeMap::new(), metadata::labels);
-    let refs = fields.or("apiKeySecretRefs", Vec::new(), |refs| metadata::references(&refs.list()?, meta));
-    Some((labels?, refs?))
+fn rule(node: &Node<'_>, names: &[String]) -> Option<AuthRule> {
+    let text = node.string()?;
+    if names.is_empty() || names.len() > MAX_STEPS {
+        return None;
+    }
+    match rule::parse(text, names) {
+        Err(error) => {
+            node.invalid(error);
+            None
+        }
+        Ok(rule) if !demands_a_key(&rule, names.len()) => {
+            node.invalid("would let a request pass without any valid key");
+            None
+        }
+        Ok(rule) => Some(rule),
+    }
 }
 
-// === impl ApiKeyAuth ===
+/// Whether nobody passes without a valid key, whichever keys are valid. Only then can everybody who
+/// passes be given an identity.
+fn demands_a_key(rule: &AuthRule, steps: usize) -> bool {
+    let combinations =
+        u32::try_from(steps).ok().and_then(|steps| 1_u32.checked_shl(steps)).unwrap_or(u32::MAX);
+    (0..combinations).all(|valid| {
+        let mut found = false;
+        let holds = rule.holds(&mut |step| {
+            let valid = u32::try_from(step)
+                .is_ok_and(|step| valid.checked_shr(step).is_some_and(|bits| bits & 1 == 1));
+            found |= valid;
+            valid
+        });
+        !holds || found
+    })
+}
 
-impl ApiKeyAuth {
-    /// Why an `AuthConfig` that [selects nothing](Self::selects_nothing) is rejected.
-    pub const SELECTS_NOTHING: &str =
-        "it selects no Secret: give labelSelector or apiKeySecretRefs, else no key could ever be valid";
+// === impl AuthConfig ===
 
-    /// Whether it names no Secret in any way. It is rejected then: an empty selector does not mean
-    /// all Secrets.
+impl AuthConfig {
+    /// An `AuthConfig` that demands one key.
     #[must_use]
-    pub fn selects_nothing(&self) -> bool {
-        self.label_selector.is_empty() && self.secret_refs.is_empty()
+    pub fn of(meta: Meta, api_key_auth: ApiKeyAuth) -> Self {
+        let step = AuthStep { name: "config_0".to_owned(), api_key_auth };
+        Self { meta, steps: vec![step], rule: None, warnings: Vec::new() }
     }
 }

@@ -4,23 +4,33 @@ pub mod auth_config;
 pub mod gateway;
 pub mod namespace;
 pub mod options;
+pub mod proxy;
+pub mod rate_limit_config;
 pub mod route;
 pub mod route_option;
 pub mod route_table;
 mod routing;
 pub mod secret;
+pub mod settings;
+pub mod ssl;
 pub mod upstream;
+pub mod upstream_group;
 pub mod virtual_host_option;
 pub mod virtual_service;
 
-pub use auth_config::{ApiKeyAuth, AuthConfig};
+pub use auth_config::{ApiKeyAuth, AuthConfig, AuthRule, AuthStep};
 pub use gateway::Gateway;
 pub use options::ExtAuth;
+pub use proxy::Proxy;
+pub use rate_limit_config::RateLimitConfig;
 pub use route::{Matcher, Route};
 pub use route_option::RouteOption;
 pub use route_table::RouteTable;
-pub use secret::{ApiKeySecret, KeyProblem};
+pub use secret::{ApiKeySecret, KeyProblem, TlsSecret};
+pub use settings::Settings;
+pub use ssl::{SslConfig, SslSource, UpstreamSslConfig};
 pub use upstream::{HostAddr, StaticHost, Upstream};
+pub use upstream_group::UpstreamGroup;
 pub use virtual_host_option::VirtualHostOption;
 pub use virtual_service::VirtualService;
 
@@ -33,12 +43,16 @@ pub enum Resource {
     Namespace(Meta),
     /// A `Secret` of the key type.
     ApiKeySecret(ApiKeySecret),
-    /// A `Secret` of another type, such as `kubernetes.io/tls`: stored and served, no API key.
+    /// A `Secret` with a certificate and its key, or with root certificates.
+    TlsSecret(TlsSecret),
+    /// A `Secret` of another type: stored and served, without an effect.
     OtherSecret(Meta),
     /// An `AuthConfig`.
     AuthConfig(AuthConfig),
     /// An `Upstream`.
     Upstream(Upstream),
+    /// An `UpstreamGroup`.
+    UpstreamGroup(UpstreamGroup),
     /// A `VirtualService`.
     VirtualService(VirtualService),
     /// A `RouteTable`.
@@ -49,6 +63,12 @@ pub enum Resource {
     RouteOption(RouteOption),
     /// A `Gateway`.
     Gateway(Gateway),
+    /// The `Settings`.
+    Settings(Settings),
+    /// A `RateLimitConfig`.
+    RateLimitConfig(RateLimitConfig),
+    /// A `Proxy`.
+    Proxy(Proxy),
 }
 
 // === impl Resource ===
@@ -59,6 +79,7 @@ impl Resource {
     pub fn meta(&self) -> &Meta {
         match self {
             Self::ApiKeySecret(secret) => &secret.meta,
+            Self::TlsSecret(secret) => &secret.meta,
             Self::Namespace(meta) | Self::OtherSecret(meta) => meta,
             Self::AuthConfig(config) => &config.meta,
             Self::Upstream(upstream) => &upstream.meta,
@@ -67,6 +88,10 @@ impl Resource {
             Self::VirtualHostOption(option) => &option.meta,
             Self::RouteOption(option) => &option.meta,
             Self::Gateway(gateway) => &gateway.meta,
+            Self::UpstreamGroup(group) => &group.meta,
+            Self::Settings(settings) => &settings.meta,
+            Self::RateLimitConfig(config) => &config.meta,
+            Self::Proxy(proxy) => &proxy.meta,
         }
     }
 
@@ -74,6 +99,7 @@ impl Resource {
     pub fn meta_mut(&mut self) -> &mut Meta {
         match self {
             Self::ApiKeySecret(secret) => &mut secret.meta,
+            Self::TlsSecret(secret) => &mut secret.meta,
             Self::Namespace(meta) | Self::OtherSecret(meta) => meta,
             Self::AuthConfig(config) => &mut config.meta,
             Self::Upstream(upstream) => &mut upstream.meta,
@@ -82,6 +108,10 @@ impl Resource {
             Self::VirtualHostOption(option) => &mut option.meta,
             Self::RouteOption(option) => &mut option.meta,
             Self::Gateway(gateway) => &mut gateway.meta,
+            Self::UpstreamGroup(group) => &mut group.meta,
+            Self::Settings(settings) => &mut settings.meta,
+            Self::RateLimitConfig(config) => &mut config.meta,
+            Self::Proxy(proxy) => &mut proxy.meta,
         }
     }
 
@@ -90,7 +120,7 @@ impl Resource {
     pub fn key(&self) -> ObjectKey {
         let kind = match self {
             Self::Namespace(_) => namespace::KIND.name,
-            Self::ApiKeySecret(_) | Self::OtherSecret(_) => secret::KIND.name,
+            Self::ApiKeySecret(_) | Self::TlsSecret(_) | Self::OtherSecret(_) => secret::KIND.name,
             Self::AuthConfig(_) => auth_config::KIND.name,
             Self::Upstream(_) => upstream::KIND.name,
             Self::VirtualService(_) => virtual_service::KIND.name,
@@ -98,6 +128,10 @@ impl Resource {
             Self::VirtualHostOption(_) => virtual_host_option::KIND.name,
             Self::RouteOption(_) => route_option::KIND.name,
             Self::Gateway(_) => gateway::KIND.name,
+            Self::UpstreamGroup(_) => upstream_group::KIND.name,
+            Self::Settings(_) => settings::KIND.name,
+            Self::RateLimitConfig(_) => rate_limit_config::KIND.name,
+            Self::Proxy(_) => proxy::KIND.name,
         };
         ObjectKey::new(kind, &self.meta().namespace, &self.meta().name)
     }

@@ -1,4 +1,11 @@
-//! `Secret` of type `extauth.keyward.io/apikey`: one API key, whose name is the identity.
+//! `Secret`: an API key, whose name is the identity; or what TLS needs; or anything else, which is kept.
+
+mod der;
+mod pem;
+mod tls;
+
+use std::collections::BTreeMap;
+use std::fmt;
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -6,12 +13,14 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::kind::{GroupVersion, Kind};
+use crate::kind::{API_VERSION, GroupVersion, KIND as KIND_FIELD, Kind, METADATA};
 use crate::kinds::Resource;
 use crate::meta::Meta;
 use crate::reader::{Node, Object};
 use crate::schema::{Field, Message, Type};
 use crate::syntax;
+
+pub use tls::{KeyPair, PrivateKey, TlsSecret};
 
 /// The longest API key, in bytes.
 pub const MAX_KEY_LEN: usize = 4096;
@@ -25,7 +34,13 @@ pub struct ApiKeySecret {
     pub key: Result<[u8; 32], KeyProblem>,
     /// A trailing newline was dropped from the key.
     pub trailing_newline: bool,
+    /// The other entries of the data: what an `AuthConfig` may put into headers.
+    pub metadata: BTreeMap<String, SecretValue>,
 }
+
+/// An entry of the data of a Secret. It cannot be printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretValue(Vec<u8>);
 
 /// Why a Secret of the right type holds no usable key. It alone is skipped, and reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -55,16 +70,38 @@ pub(crate) static KIND: Kind = Kind {
 };
 
 static FIELDS: Message = Message {
-    name: "SecretFields",
-    doc: "",
+    name: "Secret",
+    doc: "Something confidential. Type `extauth.keyward.io/apikey` holds an API key, `kubernetes.io/tls` a \
+          certificate with its private key; Secrets of other types are kept and have no effect, but for root \
+          certificates in `ca.crt`.",
     fields: &[
-        Field::new("apiVersion", Type::Any, ""),
-        Field::new("kind", Type::Any, ""),
-        Field::new("metadata", Type::Any, ""),
-        Field::new("type", Type::Any, ""),
-        Field::new("data", Type::Any, ""),
-        Field::new("stringData", Type::Any, ""),
-        Field::new("immutable", Type::Any, ""),
+        API_VERSION,
+        KIND_FIELD,
+        METADATA,
+        Field::new(
+            "type",
+            Type::String,
+            "What the Secret holds: `extauth.keyward.io/apikey` (or `extauth.solo.io/apikey`), \
+             `kubernetes.io/tls`, or any other word. Default `Opaque`.",
+        ),
+        Field::new(
+            "data",
+            Type::Map(&Type::Bytes),
+            "The content in base64, at most 1 MiB in all. An API key stands in `api-key`, at most 4096 bytes, \
+             and a line end behind it is dropped; the other entries can be put into headers by an AuthConfig. \
+             A certificate stands in `tls.crt`, its private key in `tls.key`, root certificates in `ca.crt`, \
+             all PEM.",
+        ),
+        Field::new(
+            "stringData",
+            Type::STRINGS,
+            "The content as plain text. It is moved into `data`, where it wins, and never shown.",
+        ),
+        Field::new(
+            "immutable",
+            Type::Boolean,
+            "Only false is supported: a Secret can always be changed. Default false.",
+        ),
     ],
     unsupported: &[],
 };
@@ -75,6 +112,14 @@ pub const KEY_TYPE: &str = "extauth.keyward.io/apikey";
 pub const KEY_TYPE_ALIAS: &str = "extauth.solo.io/apikey";
 /// The field of the data that holds the API key.
 pub const KEY_FIELD: &str = "api-key";
+/// The type of a Secret that holds a certificate and its private key.
+pub const TLS_TYPE: &str = "kubernetes.io/tls";
+/// The field of the data that holds a certificate chain.
+pub const TLS_CERT_FIELD: &str = "tls.crt";
+/// The field of the data that holds the private key of a certificate.
+pub const TLS_KEY_FIELD: &str = "tls.key";
+/// The field of the data that holds root certificates.
+pub const ROOT_CA_FIELD: &str = "ca.crt";
 /// The type of a Secret that names none, as in Kubernetes.
 const DEFAULT_TYPE: &str = "Opaque";
 /// All data of a Secret together, as Kubernetes limits them.
@@ -129,22 +174,74 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
             text.string();
         }
     }
-    let key = fields.or("data", None, data);
-    if secret_type? != KEY_TYPE {
-        return Some(Resource::OtherSecret(meta));
+    let data = fields.or("data", BTreeMap::new(), data);
+    match secret_type? {
+        KEY_TYPE => Some(Resource::ApiKeySecret(api_key(meta, data?))),
+        TLS_TYPE => tls_pair(fields, meta, &data?).map(Resource::TlsSecret),
+        _ => Some(match tls_anyway(&meta, &data?) {
+            Some(secret) => Resource::TlsSecret(secret),
+            None => Resource::OtherSecret(meta),
+        }),
     }
-    let (key, trailing_newline) = match key? {
+}
+
+fn api_key(meta: Meta, mut data: BTreeMap<String, Vec<u8>>) -> ApiKeySecret {
+    let (key, trailing_newline) = match data.remove(KEY_FIELD) {
         None => (Err(KeyProblem::Missing), false),
         Some(key) => digest(&key),
     };
-    Some(Resource::ApiKeySecret(ApiKeySecret { meta, key, trailing_newline }))
+    let metadata = data.into_iter().map(|(key, value)| (key, SecretValue(value))).collect();
+    ApiKeySecret { meta, key, trailing_newline, metadata }
 }
 
-/// Checks the data; answers with the API key in it.
-fn data(node: Node<'_>) -> Option<Option<Vec<u8>>> {
+/// Reads a Secret that says that it holds a certificate and its key. Every mistake is found.
+fn tls_pair(fields: &Object<'_>, meta: Meta, data: &BTreeMap<String, Vec<u8>>) -> Option<TlsSecret> {
+    let entry = |key| data.get(key).map(Vec::as_slice).filter(|bytes| !bytes.is_empty());
+    let (cert, key) = (entry(TLS_CERT_FIELD), entry(TLS_KEY_FIELD));
+    let cert_chain = checked(fields, TLS_CERT_FIELD, cert, tls::chain);
+    let private_key = checked(fields, TLS_KEY_FIELD, key, tls::private_key);
+    let root_ca = match entry(ROOT_CA_FIELD) {
+        None => Some(None),
+        root_ca => checked(fields, ROOT_CA_FIELD, root_ca, tls::roots).map(Some),
+    };
+    let (cert_chain, private_key, root_ca) = (cert_chain?, private_key?, root_ca?);
+    if !tls::belong_together(cert?, key?) {
+        fields.invalid_entry("data", TLS_KEY_FIELD, "is not the key of the certificate in tls.crt");
+        return None;
+    }
+    Some(TlsSecret { meta, pair: Some(KeyPair { cert_chain, private_key }), root_ca })
+}
+
+/// Reads an entry of the data that must be there.
+fn checked<T>(
+    fields: &Object<'_>,
+    key: &str,
+    bytes: Option<&[u8]>,
+    read: fn(&[u8]) -> Result<T, String>,
+) -> Option<T> {
+    let Some(bytes) = bytes else {
+        fields.missing_entry("data", key, "a Secret of this type needs it");
+        return None;
+    };
+    read(bytes).map_err(|why| fields.invalid_entry("data", key, &why)).ok()
+}
+
+/// What TLS can use of a Secret of another type: tools often keep root certificates in an `Opaque` one.
+/// Whatever else stands there is no mistake, because the Secret never said that it is about TLS.
+fn tls_anyway(meta: &Meta, data: &BTreeMap<String, Vec<u8>>) -> Option<TlsSecret> {
+    let root_ca = data.get(ROOT_CA_FIELD).and_then(|bytes| tls::roots(bytes).ok());
+    let pair = data.get(TLS_CERT_FIELD).zip(data.get(TLS_KEY_FIELD)).and_then(|(cert, key)| {
+        let pair = KeyPair { cert_chain: tls::chain(cert).ok()?, private_key: tls::private_key(key).ok()? };
+        tls::belong_together(cert, key).then_some(pair)
+    });
+    (root_ca.is_some() || pair.is_some()).then(|| TlsSecret { meta: meta.clone(), pair, root_ca })
+}
+
+/// Checks the data and decodes them.
+fn data(node: Node<'_>) -> Option<BTreeMap<String, Vec<u8>>> {
     let entries = node.secret().entries()?;
     let mut len = 0_usize;
-    let mut api_key = None;
+    let mut data = BTreeMap::new();
     let mut valid = true;
     for (key, node) in entries.iter() {
         if let Err(why) = syntax::data_key(key) {
@@ -158,9 +255,7 @@ fn data(node: Node<'_>) -> Option<Option<Vec<u8>>> {
         match BASE64.decode(text) {
             Ok(bytes) => {
                 len = len.saturating_add(bytes.len());
-                if key == KEY_FIELD {
-                    api_key = Some(bytes);
-                }
+                data.insert(key.to_owned(), bytes);
             }
             Err(_) => {
                 node.invalid("must be base64; plain text goes into stringData");
@@ -172,7 +267,7 @@ fn data(node: Node<'_>) -> Option<Option<Vec<u8>>> {
         entries.node().invalid(format_args!("must have at most {MAX_DATA_LEN} bytes in all"));
         valid = false;
     }
-    valid.then_some(api_key)
+    valid.then_some(data)
 }
 
 /// All that is kept of a key, and whether a newline at its end was dropped.
@@ -185,4 +280,36 @@ fn digest(key: &[u8]) -> (Result<[u8; 32], KeyProblem>, bool) {
         _ => Err(KeyProblem::TooLong),
     };
     (digest, line.is_some())
+}
+
+// === impl SecretValue ===
+
+impl SecretValue {
+    /// The bytes, for the header of a request alone.
+    #[must_use]
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The value as a header can carry it: one line end behind it is dropped, as `echo` leaves it there.
+    /// None when it holds bytes that no header may have.
+    #[must_use]
+    pub fn header_value(&self) -> Option<&[u8]> {
+        let line = self.0.strip_suffix(b"\n").unwrap_or(&self.0);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let legal = |byte: &u8| *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f);
+        line.iter().all(legal).then_some(line)
+    }
+}
+
+impl From<Vec<u8>> for SecretValue {
+    fn from(value: Vec<u8>) -> Self {
+        Self(value)
+    }
+}
+
+impl fmt::Debug for SecretValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
 }

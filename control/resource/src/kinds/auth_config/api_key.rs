@@ -1,0 +1,212 @@
+//! `spec.configs[].apiKeyAuth`: a key in a header, and which Secrets hold the valid ones.
+
+use std::collections::BTreeMap;
+
+use crate::meta::{Meta, ObjectRef};
+use crate::metadata::{self, REFERENCE};
+use crate::reader::{Node, Object};
+use crate::schema::{Field, Message, Type};
+use crate::syntax;
+
+/// `spec.configs[].apiKeyAuth`, the storage block and the deprecated fields made one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKeyAuth {
+    /// The header that carries the key, in lower case.
+    pub header_name: String,
+    /// Selects Secrets of the key type in every namespace that have all these labels.
+    pub label_selector: BTreeMap<String, String>,
+    /// Selects Secrets by name.
+    pub secret_refs: Vec<ObjectRef>,
+    /// Keeps the verified key for the upstream.
+    pub forward_key: bool,
+    /// Headers that tell the upstream an entry of the Secret, by their names in lower case.
+    pub headers_from_metadata: BTreeMap<String, MetadataEntry>,
+}
+
+/// An entry of the Secret that holds a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetadataEntry {
+    /// The name of the entry in the data of the Secret.
+    pub name: String,
+    /// A key whose Secret has no such entry is not valid.
+    pub required: bool,
+}
+
+pub(super) static API_KEY_AUTH: Message = Message {
+    name: "ApiKeyAuth",
+    doc: "A request must carry the API key of a Secret. The name of the Secret is the identity of the caller, \
+          which the upstream is told in the header `x-user-id`.",
+    fields: &[
+        Field::new("headerName", Type::String, "The header that carries the key. Default `api-key`."),
+        Field::new(
+            "k8sSecretApikeyStorage",
+            Type::Object(&STORAGE),
+            "Which Secrets hold the valid keys. Stands in place of labelSelector and apiKeySecretRefs.",
+        ),
+        Field::new(
+            "labelSelector",
+            Type::STRINGS,
+            "Deprecated: the same in k8sSecretApikeyStorage. Void beside it.",
+        ),
+        Field::new(
+            "apiKeySecretRefs",
+            Type::List(&Type::Object(&REFERENCE)),
+            "Deprecated: the same in k8sSecretApikeyStorage. Void beside it.",
+        ),
+        Field::new(
+            "headersFromMetadataEntry",
+            Type::Map(&Type::Object(&METADATA_ENTRY)),
+            "Headers for the upstream by name, and which entry in the data of the Secret fills each. What the \
+             client sends in these headers is removed.",
+        ),
+        Field::new(
+            "headersFromMetadata",
+            Type::Map(&Type::Object(&METADATA_ENTRY)),
+            "Deprecated: the same as headersFromMetadataEntry, which wins for a header that stands in both.",
+        ),
+        Field::new(
+            "forwardKey",
+            Type::Boolean,
+            "Whether the upstream sees the key too. Default false: it is taken out of the request.",
+        ),
+        Field::new(
+            "skipMetadataValidation",
+            Type::Boolean,
+            "Has no effect: the entries of a Secret are checked once, when it is read, and an entry that no \
+             header can carry is never sent.",
+        ),
+    ],
+    unsupported: &["aerospikeApikeyStorage", "digest", "hmac", "match"],
+};
+
+static STORAGE: Message = Message {
+    name: "K8sSecretApiKeyStorage",
+    doc: "Which Secrets of type `extauth.keyward.io/apikey` hold the valid keys: those that labelSelector \
+          selects and those that are named, together.",
+    fields: &[
+        Field::new(
+            "labelSelector",
+            Type::STRINGS,
+            "Secrets with all these labels, in every namespace that is watched. An empty selector selects none.",
+        ),
+        Field::new(
+            "apiKeySecretRefs",
+            Type::List(&Type::Object(&REFERENCE)),
+            "Secrets by name. One without a namespace is looked for in that of the AuthConfig.",
+        ),
+    ],
+    unsupported: &[],
+};
+
+static METADATA_ENTRY: Message = Message {
+    name: "ApiKeyMetadataEntry",
+    doc: "An entry in the data of the Secret that holds a key.",
+    fields: &[
+        Field::required("name", Type::String, "The name of the entry."),
+        Field::new(
+            "required",
+            Type::Boolean,
+            "Whether a key whose Secret has no such entry is not valid. Default false: the header is left out.",
+        ),
+    ],
+    unsupported: &[],
+};
+
+/// The header that carries the key when none is named.
+const DEFAULT_HEADER: &str = "api-key";
+/// The header that carries the identity. It is the default of the filter too, which is a lower layer.
+const IDENTITY_HEADER: &str = "x-user-id";
+
+/// Reads `apiKeyAuth`.
+pub(super) fn read(node: Node<'_>, meta: &Meta, warnings: &mut Vec<String>) -> Option<ApiKeyAuth> {
+    let auth = node.object(&API_KEY_AUTH)?;
+    let header_name = auth.or("headerName", DEFAULT_HEADER.to_owned(), header_name);
+    let forward_key = auth.flag("forwardKey", false);
+    if auth.flag("skipMetadataValidation", false)? {
+        warnings.push("skipMetadataValidation has no effect: checking costs nothing here".to_owned());
+    }
+    // The deprecated fields are checked even where newer ones make them void.
+    let older = auth.or("headersFromMetadata", BTreeMap::new(), headers);
+    let newer = auth.or("headersFromMetadataEntry", BTreeMap::new(), headers);
+    let deprecated = selection(&auth, meta);
+    let storage = auth.maybe("k8sSecretApikeyStorage", |storage| selection(&storage.object(&STORAGE)?, meta));
+    let deprecated = deprecated?;
+    let (label_selector, secret_refs) = storage?.unwrap_or(deprecated);
+    let mut headers_from_metadata = older?;
+    headers_from_metadata.extend(newer?);
+    Some(ApiKeyAuth {
+        header_name: header_name?,
+        label_selector,
+        secret_refs,
+        forward_key: forward_key?,
+        headers_from_metadata,
+    })
+}
+
+fn header_name(node: Node<'_>) -> Option<String> {
+    let name = node.string()?.to_ascii_lowercase();
+    if name.is_empty() {
+        return Some(DEFAULT_HEADER.to_owned());
+    }
+    match syntax::key_header(&name, IDENTITY_HEADER) {
+        Ok(()) => Some(name),
+        Err(why) => {
+            node.invalid(why);
+            None
+        }
+    }
+}
+
+/// Which Secrets: what matches the selector and what is named, together.
+fn selection(fields: &Object<'_>, meta: &Meta) -> Option<(BTreeMap<String, String>, Vec<ObjectRef>)> {
+    let labels = fields.or("labelSelector", BTreeMap::new(), metadata::labels);
+    let refs = fields.or("apiKeySecretRefs", Vec::new(), |refs| metadata::references(&refs.list()?, meta));
+    Some((labels?, refs?))
+}
+
+fn headers(node: Node<'_>) -> Option<BTreeMap<String, MetadataEntry>> {
+    let entries = node.entries()?;
+    let mut headers = BTreeMap::new();
+    let mut valid = true;
+    for (key, node) in entries.iter() {
+        let name = key.to_ascii_lowercase();
+        if let Err(why) = syntax::set_header(&name, IDENTITY_HEADER) {
+            node.invalid_key(why);
+            valid = false;
+        }
+        match entry(node) {
+            Some(_) if headers.contains_key(&name) => {
+                node.invalid_key("names a header that stands there in other letters too");
+                valid = false;
+            }
+            Some(entry) => {
+                headers.insert(name, entry);
+            }
+            None => valid = false,
+        }
+    }
+    valid.then_some(headers)
+}
+
+fn entry(node: Node<'_>) -> Option<MetadataEntry> {
+    let fields = node.object(&METADATA_ENTRY)?;
+    let name = fields.required("name", "the name of an entry in the data of the Secret");
+    let name = name.and_then(|node| metadata::word(&node, syntax::data_key));
+    let required = fields.flag("required", false);
+    Some(MetadataEntry { name: name?, required: required? })
+}
+
+// === impl ApiKeyAuth ===
+
+impl ApiKeyAuth {
+    /// Why an `AuthConfig` that [selects nothing](Self::selects_nothing) is rejected.
+    pub const SELECTS_NOTHING: &str =
+        "it selects no Secret: give labelSelector or apiKeySecretRefs, else no key could ever be valid";
+
+    /// Whether it names no Secret in any way. It is rejected then: an empty selector does not mean
+    /// all Secrets.
+    #[must_use]
+    pub fn selects_nothing(&self) -> bool {
+        self.label_selector.is_empty() && self.secret_refs.is_empty()
+    }
+}

@@ -1,0 +1,450 @@
+//! TLS towards clients and towards upstreams. Shared by `VirtualService`, `Gateway` and `Upstream`.
+
+use std::time::Duration;
+
+use crate::meta::{Meta, ObjectRef};
+use crate::metadata::{self, REFERENCE};
+use crate::reader::{Node, Object};
+use crate::schema::{Field, Message, Type};
+use crate::syntax;
+
+/// TLS towards clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SslConfig {
+    /// Where certificate and key come from.
+    pub source: SslSource,
+    /// The server names that this is for: exact or `*.suffix`, lower case. None means all.
+    pub sni_domains: Vec<String>,
+    /// A client's certificate must have one of these names; none means that any name will do.
+    pub verify_subject_alt_name: Vec<String>,
+    /// Versions, ciphers and curves.
+    pub parameters: SslParameters,
+    /// What is offered by ALPN.
+    pub alpn: Alpn,
+    /// Asks no certificate of the client, even where there is a root CA. Unset: as the settings say.
+    pub one_way_tls: Option<bool>,
+    /// Neither tickets nor session ids.
+    pub disable_session_resumption: bool,
+    /// How long a handshake may take. Unset: no limit of its own.
+    pub connect_timeout: Option<Duration>,
+}
+
+/// TLS towards the hosts of an upstream.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UpstreamSslConfig {
+    /// Where the client certificate and the root CA come from. None: no client certificate, and whatever
+    /// certificate the host shows is taken.
+    pub source: Option<SslSource>,
+    /// The server name that is sent. None: that of the host.
+    pub sni: Option<String>,
+    /// The certificate of the host must have one of these names; none means that any name will do.
+    pub verify_subject_alt_name: Vec<String>,
+    /// Versions, ciphers and curves.
+    pub parameters: SslParameters,
+    /// What is offered by ALPN.
+    pub alpn: Alpn,
+    /// The host may renegotiate.
+    pub allow_renegotiation: bool,
+    /// Does not verify the certificate of the host, even where there is a root CA.
+    pub one_way_tls: bool,
+}
+
+/// Where certificates come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SslSource {
+    /// This Secret.
+    Secret(ObjectRef),
+    /// Files on the machine of the proxy.
+    Files(SslFiles),
+}
+
+/// Files on the machine of the proxy, PEM.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SslFiles {
+    /// The certificate chain and its private key.
+    pub pair: Option<CertificateFiles>,
+    /// What certificates of the other side are verified against.
+    pub root_ca: Option<String>,
+}
+
+/// A certificate chain and its private key, as files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateFiles {
+    /// The chain, the certificate itself first.
+    pub cert: String,
+    /// The private key.
+    pub key: String,
+}
+
+/// Versions, ciphers and curves; what is empty is left to the proxy.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct SslParameters {
+    /// The lowest version, not above the highest.
+    pub minimum: Option<TlsVersion>,
+    /// The highest version.
+    pub maximum: Option<TlsVersion>,
+    /// Up to TLS 1.2, the best first; `[A|B]` are equally good.
+    pub cipher_suites: Vec<String>,
+    /// The best first.
+    pub ecdh_curves: Vec<String>,
+}
+
+/// A version of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TlsVersion {
+    /// TLS 1.0
+    V1_0,
+    /// TLS 1.1
+    V1_1,
+    /// TLS 1.2
+    V1_2,
+    /// TLS 1.3
+    V1_3,
+}
+
+/// What is offered by ALPN.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Alpn {
+    /// What fits: `h2` and `http/1.1`.
+    #[default]
+    Default,
+    /// Nothing.
+    Nothing,
+    /// These, the best first.
+    These(Vec<String>),
+}
+
+pub(crate) static SSL_CONFIG: Message = Message {
+    name: "SslConfig",
+    doc: "TLS towards clients: one of secretRef and sslFiles, and how.",
+    fields: &[
+        Field::new(
+            "secretRef",
+            Type::Object(&REFERENCE),
+            "The Secret of type `kubernetes.io/tls` with certificate chain (`tls.crt`) and private key \
+             (`tls.key`). With `ca.crt` clients must show a certificate that it signed, unless oneWayTls is \
+             set. A new content of the Secret is used for new connections at once.",
+        ),
+        Field::new(
+            "sslFiles",
+            Type::Object(&SSL_FILES),
+            "Files on the machine of the proxy, instead of a Secret. tlsCert and tlsKey are needed.",
+        ),
+        Field::new(
+            "sniDomains",
+            Type::STRING_LIST,
+            "The server names (SNI) for which this certificate is shown: a name or `*.suffix`. None means \
+             every name that no other certificate of the same gateway is for.",
+        ),
+        Field::new("verifySubjectAltName", Type::STRING_LIST, VERIFY_CLIENT),
+        Field::new("parameters", Type::Object(&SSL_PARAMETERS), "Versions, ciphers and curves."),
+        Field::new("alpnProtocols", Type::STRING_LIST, ALPN),
+        Field::new(
+            "oneWayTls",
+            Type::Boolean,
+            "Asks no certificate of the client, even where there is a root CA. The default is \
+             `gateway.virtualServiceOptions.oneWayTls` of the Settings, and false there.",
+        ),
+        Field::new(
+            "disableTlsSessionResumption",
+            Type::Boolean,
+            "Whether every connection makes a full handshake, without tickets and session ids. Default false.",
+        ),
+        Field::new(
+            "transportSocketConnectTimeout",
+            Type::Duration,
+            "How long a client may take for the handshake. Without it there is no limit of its own.",
+        ),
+    ],
+    unsupported: &["ocspStaplePolicy", "sds"],
+};
+
+pub(crate) static UPSTREAM_SSL_CONFIG: Message = Message {
+    name: "UpstreamSslConfig",
+    doc: "TLS towards the hosts of an upstream. An empty object speaks TLS without verifying anything.",
+    fields: &[
+        Field::new(
+            "secretRef",
+            Type::Object(&REFERENCE),
+            "The Secret with `ca.crt`, against which the certificates of the hosts are verified, or with \
+             `tls.crt` and `tls.key` as the client certificate, or both. Without a root CA every certificate \
+             is taken.",
+        ),
+        Field::new(
+            "sslFiles",
+            Type::Object(&SSL_FILES),
+            "Files on the machine of the proxy, instead of a Secret.",
+        ),
+        Field::new(
+            "sni",
+            Type::String,
+            "The server name (SNI) that is sent to all hosts. Without it each host is sent its own name.",
+        ),
+        Field::new(
+            "verifySubjectAltName",
+            Type::STRING_LIST,
+            "The certificate of a host must have one of these subject alternative names. Needs a root CA.",
+        ),
+        Field::new("parameters", Type::Object(&SSL_PARAMETERS), "Versions, ciphers and curves."),
+        Field::new("alpnProtocols", Type::STRING_LIST, ALPN),
+        Field::new(
+            "allowRenegotiation",
+            Type::Boolean,
+            "Whether hosts may renegotiate, which is not safe and ends with TLS 1.2. Default false.",
+        ),
+        Field::new(
+            "oneWayTls",
+            Type::Boolean,
+            "Does not verify the certificates of the hosts, even where there is a root CA. Default false.",
+        ),
+    ],
+    unsupported: &["sds"],
+};
+
+static SSL_FILES: Message = Message {
+    name: "SslFiles",
+    doc: "Files on the machine of the proxy, PEM. The proxy reads them when it takes the configuration.",
+    fields: &[
+        Field::new(
+            "tlsCert",
+            Type::String,
+            "The path of the certificate chain, the certificate itself first.",
+        ),
+        Field::new("tlsKey", Type::String, "The path of its private key. Goes with tlsCert."),
+        Field::new(
+            "rootCa",
+            Type::String,
+            "The path of the root certificates against which the other side is verified.",
+        ),
+    ],
+    unsupported: &["ocspStaple"],
+};
+
+static SSL_PARAMETERS: Message = Message {
+    name: "SslParameters",
+    doc: "Versions, ciphers and curves.",
+    fields: &[
+        Field::new(
+            "minimumProtocolVersion",
+            VERSION,
+            "The lowest version that is spoken. Default `TLS_AUTO`, which is TLS 1.2.",
+        ),
+        Field::new(
+            "maximumProtocolVersion",
+            VERSION,
+            "The highest version that is spoken. Default `TLS_AUTO`: TLS 1.3 with clients, 1.2 with hosts.",
+        ),
+        Field::new(
+            "cipherSuites",
+            Type::STRING_LIST,
+            "The ciphers up to TLS 1.2 in the names of OpenSSL, the best first; `[A|B]` are equally good. \
+             Those of TLS 1.3 cannot be chosen. Default: the proxy's.",
+        ),
+        Field::new(
+            "ecdhCurves",
+            Type::STRING_LIST,
+            "The curves of the key exchange, the best first: `X25519`, `P-256`, `P-384`, `P-521`, \
+             `X25519MLKEM768`. Default: the proxy's.",
+        ),
+    ],
+    unsupported: &[],
+};
+
+const VERIFY_CLIENT: &str = "The certificate of a client must have one of these subject alternative names. \
+                             Needs a root CA.";
+const ALPN: &str = "The protocols that are offered by ALPN, the best first. Default `h2` and `http/1.1`; the \
+                    one entry `allow_empty` offers nothing.";
+/// The one entry of `alpnProtocols` that offers nothing.
+const ALPN_NOTHING: &str = "allow_empty";
+
+const VERSION: Type = Type::Enum(&["TLS_AUTO", "TLSv1_0", "TLSv1_1", "TLSv1_2", "TLSv1_3"]);
+const VERSIONS: &[(&str, Option<TlsVersion>)] = &[
+    ("TLS_AUTO", None),
+    ("TLSv1_0", Some(TlsVersion::V1_0)),
+    ("TLSv1_1", Some(TlsVersion::V1_1)),
+    ("TLSv1_2", Some(TlsVersion::V1_2)),
+    ("TLSv1_3", Some(TlsVersion::V1_3)),
+];
+
+/// What the proxy knows: a name that it does not know would make it refuse the whole configuration.
+const CIPHERS: &[&str] = &[
+    "AES128-GCM-SHA256",
+    "AES128-SHA",
+    "AES256-GCM-SHA384",
+    "AES256-SHA",
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-AES128-SHA",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-AES256-SHA",
+    "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES128-SHA",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES256-SHA",
+    "ECDHE-RSA-CHACHA20-POLY1305",
+];
+const CURVES: &[&str] = &["P-256", "P-384", "P-521", "X25519", "X25519MLKEM768"];
+
+/// Reads `sslConfig` towards clients.
+pub(crate) fn downstream(node: Node<'_>, meta: &Meta) -> Option<SslConfig> {
+    let fields = node.object(&SSL_CONFIG)?;
+    let source = source(&fields, meta);
+    if matches!(source, Some(None)) {
+        fields.choice("secretRef", "a certificate is needed: give secretRef or sslFiles");
+    }
+    if let Some(Some(SslSource::Files(SslFiles { pair: None, .. }))) = &source {
+        fields.node().required("sslFiles needs tlsCert and tlsKey here");
+    }
+    let sni_domains = fields.or("sniDomains", Vec::new(), |list| words(list, sni_domain));
+    let verify_subject_alt_name =
+        fields.or("verifySubjectAltName", Vec::new(), |list| words(list, not_empty));
+    let parameters = fields.or("parameters", SslParameters::default(), parameters);
+    let alpn = fields.or("alpnProtocols", Alpn::Default, alpn);
+    let one_way_tls = fields.maybe("oneWayTls", |node| node.boolean());
+    let disable_session_resumption = fields.flag("disableTlsSessionResumption", false);
+    let connect_timeout = fields.maybe("transportSocketConnectTimeout", |node| node.positive_duration());
+    Some(SslConfig {
+        source: source??,
+        sni_domains: sni_domains?,
+        verify_subject_alt_name: verify_subject_alt_name?,
+        parameters: parameters?,
+        alpn: alpn?,
+        one_way_tls: one_way_tls?,
+        disable_session_resumption: disable_session_resumption?,
+        connect_timeout: connect_timeout?,
+    })
+}
+
+/// Reads `sslConfig` towards the hosts of an upstream.
+pub(crate) fn upstream(node: Node<'_>, meta: &Meta) -> Option<UpstreamSslConfig> {
+    let fields = node.object(&UPSTREAM_SSL_CONFIG)?;
+    let source = source(&fields, meta);
+    let sni = fields.or("sni", None, |node| sni(&node));
+    let verify_subject_alt_name =
+        fields.or("verifySubjectAltName", Vec::new(), |list| words(list, not_empty));
+    let parameters = fields.or("parameters", SslParameters::default(), parameters);
+    let alpn = fields.or("alpnProtocols", Alpn::Default, alpn);
+    let allow_renegotiation = fields.flag("allowRenegotiation", false);
+    let one_way_tls = fields.flag("oneWayTls", false);
+    Some(UpstreamSslConfig {
+        source: source?,
+        sni: sni?,
+        verify_subject_alt_name: verify_subject_alt_name?,
+        parameters: parameters?,
+        alpn: alpn?,
+        allow_renegotiation: allow_renegotiation?,
+        one_way_tls: one_way_tls?,
+    })
+}
+
+/// Reads a server name that is sent; an empty one is none.
+pub(crate) fn sni(node: &Node<'_>) -> Option<Option<String>> {
+    if node.string()?.is_empty() {
+        return Some(None);
+    }
+    metadata::word(node, syntax::host_name).map(|name| Some(name.to_ascii_lowercase()))
+}
+
+fn source(fields: &Object<'_>, meta: &Meta) -> Option<Option<SslSource>> {
+    let secret = fields.maybe("secretRef", |node| metadata::reference(node, meta));
+    let files = fields.maybe("sslFiles", files);
+    match (secret?, files?) {
+        (Some(_), Some(_)) => {
+            fields.node().invalid("secretRef and sslFiles exclude each other: leave one of them out");
+            None
+        }
+        (Some(secret), None) => Some(Some(SslSource::Secret(secret))),
+        (None, Some(files)) => Some(Some(SslSource::Files(files))),
+        (None, None) => Some(None),
+    }
+}
+
+fn files(node: Node<'_>) -> Option<SslFiles> {
+    let fields = node.object(&SSL_FILES)?;
+    let (cert, key, root_ca) = (fields.text("tlsCert"), fields.text("tlsKey"), fields.text("rootCa"));
+    let pair = match (cert?, key?) {
+        (Some(cert), Some(key)) => Some(CertificateFiles { cert, key }),
+        (None, None) => None,
+        _ => {
+            fields.node().required("tlsCert and tlsKey need each other");
+            return None;
+        }
+    };
+    let root_ca = root_ca?;
+    if pair.is_none() && root_ca.is_none() {
+        fields.node().required("must name tlsCert and tlsKey, or rootCa, or all");
+        return None;
+    }
+    Some(SslFiles { pair, root_ca })
+}
+
+fn parameters(node: Node<'_>) -> Option<SslParameters> {
+    let fields = node.object(&SSL_PARAMETERS)?;
+    let minimum = fields.or("minimumProtocolVersion", None, |node| node.one_of(VERSIONS));
+    let maximum = fields.or("maximumProtocolVersion", None, |node| node.one_of(VERSIONS));
+    if let (Some(Some(minimum)), Some(Some(maximum))) = (minimum, maximum)
+        && minimum > maximum
+    {
+        fields.node().invalid("minimumProtocolVersion is above maximumProtocolVersion");
+    }
+    let cipher_suites = fields.or("cipherSuites", Vec::new(), |list| words(list, cipher));
+    let ecdh_curves = fields.or("ecdhCurves", Vec::new(), |list| words(list, curve));
+    Some(SslParameters {
+        minimum: minimum?,
+        maximum: maximum?,
+        cipher_suites: cipher_suites?,
+        ecdh_curves: ecdh_curves?,
+    })
+}
+
+fn alpn(node: Node<'_>) -> Option<Alpn> {
+    let protocols = words(node, |text| {
+        if matches!(text.len(), 1..=255) { Ok(()) } else { Err("must have between 1 and 255 bytes") }
+    })?;
+    Some(match protocols.as_slice() {
+        [] => Alpn::Default,
+        [only] if only == ALPN_NOTHING => Alpn::Nothing,
+        _ => Alpn::These(protocols),
+    })
+}
+
+/// Reads a list of words that keep a rule, each once. Every mistake is found.
+fn words(node: Node<'_>, rule: fn(&str) -> syntax::Check) -> Option<Vec<String>> {
+    let list = node.list()?;
+    let mut words = Vec::with_capacity(list.len());
+    let mut valid = true;
+    for item in list.iter() {
+        match metadata::word(&item, rule) {
+            Some(word) if words.contains(&word) => item.duplicate(),
+            Some(word) => words.push(word),
+            None => valid = false,
+        }
+    }
+    valid.then_some(words)
+}
+
+fn not_empty(text: &str) -> syntax::Check {
+    if text.is_empty() { Err("must not be empty") } else { Ok(()) }
+}
+
+fn sni_domain(text: &str) -> syntax::Check {
+    let name = text.strip_prefix("*.").unwrap_or(text);
+    syntax::host_name(name).map_err(|_| "must be a host name or \"*.suffix\"")
+}
+
+fn cipher(text: &str) -> syntax::Check {
+    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    if inner.split('|').all(|name| CIPHERS.contains(&name)) && (inner != text || !text.contains('|')) {
+        Ok(())
+    } else {
+        Err("must be a cipher of TLS 1.2 that the proxy knows, such as \"ECDHE-RSA-AES128-GCM-SHA256\"")
+    }
+}
+
+fn curve(text: &str) -> syntax::Check {
+    if CURVES.contains(&text) {
+        Ok(())
+    } else {
+        Err("must be one of \"P-256\", \"P-384\", \"P-521\", \"X25519\", \"X25519MLKEM768\"")
+    }
+}
