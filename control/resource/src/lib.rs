@@ -21,6 +21,7 @@ pub mod kinds;
 mod meta;
 mod metadata;
 mod object;
+mod re2;
 mod reader;
 mod report;
 pub mod schema;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use keyward_resource::kinds::options::RouteOptions;
 use keyward_resource::kinds::{HostAddr, Route};
 use keyward_resource::{Format, Kind, ObjectRef, Resource, admit, decode, kind, parse_body};
 use serde_json::{Map, Value, json};
@@ -112,6 +113,7 @@ fn summary(resource: &Resource) -> Value {
             "domains": service.domains,
             "displayName": service.display_name,
             "options": said(&service.options),
+            "sslConfig": service.ssl_config.as_ref().map(said),
             "optionsRefs": refs(&service.options_refs),
             "routes": service.routes.iter().map(route).collect::<Vec<_>>(),
             "warnings": service.warnings,
@@ -140,15 +142,19 @@ fn refs(refs: &[ObjectRef]) -> Vec<String> {
 }
 
 fn route(route: &Route) -> Value {
-    json!({
+    let mut found = json!({
         "name": route.name,
         "matchers": route.matchers.iter().map(said).collect::<Vec<_>>(),
         "inheritableMatchers": route.inheritable_matchers,
         "inheritablePathMatchers": route.inheritable_path_matchers,
         "action": said(&route.action),
-        "options": said(&route.options),
+        "options": (route.options != RouteOptions::default()).then(|| said(&route.options)),
         "optionsRefs": refs(&route.options_refs),
-    })
+    });
+    if let Some(fields) = found.as_object_mut() {
+        fields.retain(|_, value| !value.is_null() && *value != json!([]));
+    }
+    found
 }
 
 /// What a domain value says: its debug form without fields that are unset or empty.

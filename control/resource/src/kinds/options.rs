@@ -327,8 +327,11 @@ impl RouteOptions {
         fill(extauth, &from.extauth);
         fill(host_rewrite, &from.host_rewrite);
         fill(append_x_forwarded_host, &from.append_x_forwarded_host);
-        fill(prefix_rewrite, &from.prefix_rewrite);
-        fill(regex_rewrite, &from.regex_rewrite);
+        // One field in two forms: the proxy takes only one of them.
+        if prefix_rewrite.is_none() && regex_rewrite.is_none() {
+            prefix_rewrite.clone_from(&from.prefix_rewrite);
+            regex_rewrite.clone_from(&from.regex_rewrite);
+        }
         fill(timeout, &from.timeout);
         fill(idle_timeout, &from.idle_timeout);
         fill(max_stream_duration, &from.max_stream_duration);

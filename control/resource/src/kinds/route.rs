@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use super::options::{HeaderManipulation, RegexRewrite, RouteOptions};
 use crate::meta::ObjectRef;
 
+/// The header that carries the identity of the caller, unless the settings name another.
+pub const DEFAULT_IDENTITY_HEADER: &str = "x-user-id";
+
 /// One route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
@@ -232,6 +235,24 @@ pub enum Operator {
     GreaterThan,
     /// It is a whole number less than the one value.
     LessThan,
+}
+
+/// Whether two names of headers are one to an upstream: in any case, and with `_` for `-`, as many
+/// servers have it.
+#[must_use]
+pub fn same_header(one: &str, other: &str) -> bool {
+    let fold = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
+    one.len() == other.len() && one.bytes().map(fold).eq(other.bytes().map(fold))
+}
+
+// === impl Matcher ===
+
+impl Matcher {
+    /// The headers on which it depends, pseudo headers included. Whoever knows which headers
+    /// authentication sets compares them by [`same_header`]: a route must not depend on them.
+    pub fn header_names(&self) -> impl Iterator<Item = &str> {
+        self.headers.iter().map(|header| header.name.as_str())
+    }
 }
 
 // === impl RedirectCode ===

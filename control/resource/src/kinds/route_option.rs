@@ -5,7 +5,7 @@ use crate::kind::{
 };
 use crate::kinds::Resource;
 use crate::kinds::options::RouteOptions;
-use crate::kinds::routing::route_options;
+use crate::kinds::routing::{Context, route_options};
 use crate::meta::Meta;
 use crate::reader::Object;
 use crate::schema::{Field, Message, Type};
@@ -56,7 +56,7 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     let spec = fields.required("spec", "a RouteOption needs a spec")?.object(&SPEC)?;
     let mut warnings = Vec::new();
     let options = spec.or("options", RouteOptions::default(), |options| {
-        route_options::read(options, &meta, &mut warnings)
+        route_options::read(options, &mut Context { meta: &meta, warnings: &mut warnings })
     })?;
     if options == RouteOptions::default() {
         warnings.push("spec.options sets nothing".to_owned());

@@ -68,6 +68,6 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     if routes.is_empty() {
         warnings.push("spec has no routes".to_owned());
     }
-    warnings.extend(reach::never_reached(&routes, "spec"));
+    warnings.extend(reach::never_reached(&routes, Scope::Table(&meta), "spec"));
     Some(Resource::RouteTable(RouteTable { meta, weight: weight?, routes, warnings }))
 }

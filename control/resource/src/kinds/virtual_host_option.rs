@@ -5,7 +5,7 @@ use crate::kind::{
 };
 use crate::kinds::Resource;
 use crate::kinds::options::VirtualHostOptions;
-use crate::kinds::routing::virtual_host_options;
+use crate::kinds::routing::{Context, virtual_host_options};
 use crate::meta::Meta;
 use crate::reader::Object;
 use crate::schema::{Field, Message, Type};
@@ -56,7 +56,7 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     let spec = fields.required("spec", "a VirtualHostOption needs a spec")?.object(&SPEC)?;
     let mut warnings = Vec::new();
     let options = spec.or("options", VirtualHostOptions::default(), |options| {
-        virtual_host_options::read(options, &meta, &mut warnings)
+        virtual_host_options::read(options, &mut Context { meta: &meta, warnings: &mut warnings })
     })?;
     if options == VirtualHostOptions::default() {
         warnings.push("spec.options sets nothing".to_owned());

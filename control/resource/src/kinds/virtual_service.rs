@@ -8,7 +8,8 @@ use crate::kind::{
 use crate::kinds::Resource;
 use crate::kinds::options::VirtualHostOptions;
 use crate::kinds::route::Route;
-use crate::kinds::routing::{Scope, reach, refs, routes, virtual_host_options};
+use crate::kinds::routing::{Context, Scope, reach, refs, routes, virtual_host_options};
+use crate::kinds::ssl::{self, SslConfig};
 use crate::meta::{Meta, ObjectRef};
 use crate::reader::{Node, Object};
 use crate::schema::{Field, Message, Type};
@@ -29,6 +30,8 @@ pub struct VirtualService {
     /// `VirtualHostOption` objects that fill in what `options` leaves unset, the earlier before the
     /// later.
     pub options_refs: Vec<ObjectRef>,
+    /// The certificates it is served with; without, it is served where TLS is not terminated.
+    pub ssl_config: Option<SslConfig>,
     /// A name for people.
     pub display_name: Option<String>,
     /// Things that validation let pass but that deserve a Warning in the status.
@@ -60,9 +63,15 @@ static SPEC: Message = Message {
     doc: "One virtual host, and how it is served.",
     fields: &[
         Field::required("virtualHost", Type::Object(&VIRTUAL_HOST), "The domains and their routes."),
+        Field::new(
+            "sslConfig",
+            Type::Object(&ssl::SSL_CONFIG),
+            "The certificates with which the virtual host is served, on gateways with `ssl: true` alone. \
+             Without it, it is served on the other gateways alone.",
+        ),
         Field::new("displayName", Type::String, "A name for people. It has no other meaning."),
     ],
-    unsupported: &["sslConfig"],
+    unsupported: &[],
 };
 
 static VIRTUAL_HOST: Message = Message {
@@ -97,14 +106,15 @@ static VIRTUAL_HOST: Message = Message {
 
 fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     let spec = fields.required("spec", "a VirtualService needs a spec")?.object(&SPEC)?;
-    let display_name = spec.or("displayName", "", |name| name.string());
+    let display_name = spec.text("displayName");
+    let ssl_config = spec.maybe("sslConfig", |node| ssl::downstream(node, &meta));
     let host = spec.required("virtualHost", "a VirtualService needs a virtualHost")?;
     let host = host.object(&VIRTUAL_HOST)?;
     let mut warnings = Vec::new();
     let domains = host.or("domains", Vec::new(), |node| domains(node, &mut warnings));
     let routes = host.or("routes", Vec::new(), |node| routes::read(node, Scope::Host(&meta), &mut warnings));
     let options = host.or("options", VirtualHostOptions::default(), |options| {
-        virtual_host_options::read(options, &meta, &mut warnings)
+        virtual_host_options::read(options, &mut Context { meta: &meta, warnings: &mut warnings })
     });
     let options_refs = host.or("optionsConfigRefs", Vec::new(), |node| refs::delegate_options(node, &meta));
     let mut domains = domains?;
@@ -115,14 +125,15 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     if routes.is_empty() {
         warnings.push("spec.virtualHost has no routes: every request gets 404".to_owned());
     }
-    warnings.extend(reach::never_reached(&routes, "spec.virtualHost"));
+    warnings.extend(reach::never_reached(&routes, Scope::Host(&meta), "spec.virtualHost"));
     Some(Resource::VirtualService(VirtualService {
         meta,
         domains,
         routes,
         options: options?,
         options_refs: options_refs?,
-        display_name: Some(display_name?).filter(|name| !name.is_empty()).map(str::to_owned),
+        ssl_config: ssl_config?,
+        display_name: display_name?,
         warnings,
     }))
 }

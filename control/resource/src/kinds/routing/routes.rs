@@ -1,9 +1,10 @@
 //! Reads routes.
 
+use super::matcher::{self, PathRule};
+use super::{Context, Scope, action, all, alternative, delegate, redirect, refs, route_options};
 use crate::kinds::options::RouteOptions;
 use crate::kinds::route::{Action, Route};
-use crate::kinds::routing::{Scope, action, matcher, refs, route_options};
-use crate::reader::Node;
+use crate::reader::{Node, Object};
 use crate::schema::{Field, Message, Type};
 
 /// A list of routes.
@@ -11,15 +12,40 @@ pub(crate) const LIST: Type = Type::List(&Type::Object(&ROUTE));
 
 static ROUTE: Message = Message {
     name: "Route",
-    doc: "What a request must be like, and what becomes of it.",
+    doc: "What a request must be like, and what becomes of it: one of `routeAction`, `redirectAction`, \
+          `directResponseAction` and `delegateAction`.",
     fields: &[
         Field::new("name", Type::String, "A name for people, which stands in statistics and messages."),
         Field::new(
             "matchers",
             Type::List(&Type::Object(&matcher::MATCHER)),
-            "The route matches when one of these does. None stands for the prefix `/`.",
+            "The route matches when one of these does. None stands for the prefix `/`. A route that delegates \
+             has at most one, with a prefix or without a path.",
+        ),
+        Field::new(
+            "inheritableMatchers",
+            Type::Boolean,
+            "Whether the headers, methods and query parameters of the delegating route are demanded in \
+             addition to a route's own. Default: what the delegating route says of itself, false in the end.",
+        ),
+        Field::new(
+            "inheritablePathMatchers",
+            Type::Boolean,
+            "Whether the path of the delegating route stands in place of a route's own. Default: what the \
+             delegating route says of itself, false in the end.",
         ),
         Field::new("routeAction", Type::Object(&action::ROUTE_ACTION), "Requests are forwarded."),
+        Field::new(
+            "redirectAction",
+            Type::Object(&redirect::REDIRECT),
+            "The client is told to go elsewhere.",
+        ),
+        Field::new(
+            "directResponseAction",
+            Type::Object(&redirect::DIRECT_RESPONSE),
+            "The proxy answers by itself.",
+        ),
+        Field::new("delegateAction", Type::Object(&delegate::DELEGATE), "RouteTables decide."),
         Field::new("options", Type::Object(&route_options::OPTIONS), "How requests are treated on the way."),
         Field::new(
             "optionsConfigRefs",
@@ -27,39 +53,68 @@ static ROUTE: Message = Message {
             "RouteOption objects that fill in what `options` leaves unset.",
         ),
     ],
-    unsupported: &[
-        "delegateAction",
-        "directResponseAction",
-        "inheritableMatchers",
-        "inheritablePathMatchers",
-        "redirectAction",
-    ],
+    unsupported: &[],
 };
 
+const ACTIONS: &[&str] = &["routeAction", "redirectAction", "directResponseAction", "delegateAction"];
+
+/// Reads a list of routes.
 pub(crate) fn read(node: Node<'_>, scope: Scope<'_>, warnings: &mut Vec<String>) -> Option<Vec<Route>> {
-    let list = node.list()?;
-    // All are read before the first failure counts, so that every mistake is found.
-    let routes: Vec<_> = list.iter().map(|item| route(item, scope, warnings)).collect();
-    routes.into_iter().collect()
+    let mut context = Context { meta: scope.meta(), warnings };
+    all(node, |item| route(item, scope, &mut context))
 }
 
-fn route(node: Node<'_>, scope: Scope<'_>, warnings: &mut Vec<String>) -> Option<Route> {
-    let meta = scope.meta();
+fn route(node: Node<'_>, scope: Scope<'_>, context: &mut Context<'_>) -> Option<Route> {
     let fields = node.object(&ROUTE)?;
-    let name = fields.or("name", "", |name| name.string());
-    let matchers = fields.or("matchers", Vec::new(), matcher::list);
-    let action = fields.choice("routeAction", "invalid route: route must specify an action");
-    let target = action.and_then(|action| action::target(action, meta));
-    let options = fields
-        .or("options", RouteOptions::default(), |options| route_options::read(options, meta, warnings));
-    let options_refs = fields.or("optionsConfigRefs", Vec::new(), |node| refs::delegate_options(node, meta));
+    let name = fields.text("name");
+    let inheritable_matchers = fields.maybe("inheritableMatchers", |node| node.boolean());
+    let inheritable_path_matchers = fields.maybe("inheritablePathMatchers", |node| node.boolean());
+    let delegates = fields.optional("delegateAction").is_some();
+    let rule = match inheritable_path_matchers {
+        _ if delegates => PathRule::Delegates,
+        Some(Some(false)) => PathRule::Needed,
+        _ => PathRule::Inherited,
+    };
+    let matchers = fields.or("matchers", Vec::new(), |list| matcher::list(list, rule, scope, context));
+    let action = action(&fields, context);
+    let options =
+        fields.or("options", RouteOptions::default(), |options| route_options::read(options, context));
+    let options_refs =
+        fields.or("optionsConfigRefs", Vec::new(), |node| refs::delegate_options(node, context.meta));
+    if matches!(scope, Scope::Host(_)) && !delegates {
+        without_effect(&fields, context);
+    }
     Some(Route {
-        name: Some(name?).filter(|name| !name.is_empty()).map(str::to_owned),
+        name: name?,
         matchers: matchers?,
-        inheritable_matchers: None,
-        inheritable_path_matchers: None,
-        action: Action::Forward(target?),
+        inheritable_matchers: inheritable_matchers?,
+        inheritable_path_matchers: inheritable_path_matchers?,
+        action: action?,
         options: options?,
         options_refs: options_refs?,
     })
+}
+
+fn action(fields: &Object<'_>, context: &mut Context<'_>) -> Option<Action> {
+    match alternative(fields, ACTIONS)? {
+        Some(("routeAction", node)) => action::target(node, context).map(Action::Forward),
+        Some(("redirectAction", node)) => redirect::redirect(node, context).map(Action::Redirect),
+        Some(("directResponseAction", node)) => redirect::direct_response(node).map(Action::DirectResponse),
+        Some((_, node)) => delegate::read(node, context).map(Action::Delegate),
+        None => {
+            fields.choice("routeAction", "invalid route: route must specify an action");
+            None
+        }
+    }
+}
+
+/// Nobody delegates to a route of a virtual host, and it delegates to nobody.
+fn without_effect(fields: &Object<'_>, context: &mut Context<'_>) {
+    for key in ["inheritableMatchers", "inheritablePathMatchers"] {
+        if let Some(node) = fields.optional(key) {
+            context
+                .warnings
+                .push(format!("{}: has no effect: the route inherits from nothing", node.place()));
+        }
+    }
 }

@@ -1,18 +1,32 @@
 //! Reads options of virtual hosts.
 
+use super::{Context, cors, extauth, headers, retries};
 use crate::kinds::options::VirtualHostOptions;
-use crate::kinds::routing::extauth;
-use crate::meta::Meta;
 use crate::reader::Node;
-use crate::schema::Message;
+use crate::schema::{Field, Message, Type};
 
 pub(crate) static OPTIONS: Message = Message {
     name: "VirtualHostOptions",
     doc: "What holds of all routes of a virtual host, unless a route says otherwise.",
-    fields: &[extauth::FIELD],
+    fields: &[
+        extauth::FIELD,
+        retries::FIELD,
+        headers::FIELD,
+        cors::FIELD,
+        Field::new(
+            "includeRequestAttemptCount",
+            Type::Boolean,
+            "Whether the upstream is told in `x-envoy-attempt-count` which attempt it sees. Default false.",
+        ),
+        Field::new(
+            "includeAttemptCountInResponse",
+            Type::Boolean,
+            "Whether the client is told in `x-envoy-attempt-count` how many attempts there were. Default \
+             false.",
+        ),
+    ],
     unsupported: &[
         "bufferPerRoute",
-        "cors",
         "corsPolicyMergeSettings",
         "csrf",
         "dlp",
@@ -20,9 +34,6 @@ pub(crate) static OPTIONS: Message = Message {
         "extProcEarly",
         "extProcLate",
         "extensions",
-        "headerManipulation",
-        "includeAttemptCountInResponse",
-        "includeRequestAttemptCount",
         "jwt",
         "jwtStaged",
         "rateLimitConfigs",
@@ -33,7 +44,6 @@ pub(crate) static OPTIONS: Message = Message {
         "ratelimitEarly",
         "ratelimitRegular",
         "rbac",
-        "retries",
         "stagedTransformations",
         "stats",
         "transformations",
@@ -41,8 +51,26 @@ pub(crate) static OPTIONS: Message = Message {
     ],
 };
 
-pub(crate) fn read(node: Node<'_>, meta: &Meta, _warnings: &mut Vec<String>) -> Option<VirtualHostOptions> {
+/// Reads `options` of a virtual host.
+pub(crate) fn read(node: Node<'_>, context: &mut Context<'_>) -> Option<VirtualHostOptions> {
     let options = node.object(&OPTIONS)?;
-    let extauth = extauth::read(&options, meta);
-    Some(VirtualHostOptions { extauth: extauth?, ..VirtualHostOptions::default() })
+    let extauth = extauth::read(&options, context.meta);
+    let retries = retries::read(&options, context);
+    let header_manipulation = headers::read(&options);
+    let cors = cors::read(&options, context);
+    let request_count = options.maybe("includeRequestAttemptCount", |node| node.boolean());
+    let response_count = options.maybe("includeAttemptCountInResponse", |node| node.boolean());
+    let cors = cors?;
+    if cors.as_ref().is_some_and(|cors| cors.disable_for_route) {
+        let place = node.place();
+        context.warnings.push(format!("{place}.cors: disableForRoute has no effect but on a route"));
+    }
+    Some(VirtualHostOptions {
+        extauth: extauth?,
+        retries: retries?,
+        header_manipulation: header_manipulation?,
+        cors,
+        include_request_attempt_count: request_count?,
+        include_attempt_count_in_response: response_count?,
+    })
 }
