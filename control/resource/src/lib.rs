@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  body ─parse_body▶ Value ─admit▶ stored form ─decode▶ Resource ─▶ translate, keys
-//!                              │         └─present, status_value▶ answer
+//!                              │         └─present▶ answer
 //!                              └─▶ every mistake ─▶ ApiStatus
 //! ```
 //!
@@ -34,5 +34,6 @@ pub use error::{FieldError, FieldErrorReason, summary};
 pub use kind::{GroupVersion, KINDS, Kind};
 pub use kinds::Resource;
 pub use meta::{Meta, ObjectKey, ObjectRef};
-pub use object::{admit, canonical, decode, present, present_list, status_value};
+pub use object::{admit, canonical, decode, present, present_list};
 pub use report::{Report, Reports, State};
+pub use status::Saying;

@@ -17,12 +17,6 @@ use crate::kinds::Resource;
 use crate::meta::Meta;
 use crate::metadata;
 use crate::reader::{Errors, Node, quoted};
-use crate::report::Report;
-
-/// Longer reasons are cut in a status, as the original product does.
-const MAX_REASON_LEN: usize = 1024;
-/// What reports a status.
-const REPORTED_BY: &str = "keyward";
 
 /// Validates what somebody sent to the path of a kind and brings it into the form in which it is
 /// stored. `name` is the name in the path, if there is one; `namespace` is empty for kinds without.
@@ -100,36 +94,6 @@ pub fn present_list(kind: &Kind, items: Vec<Value>, resource_version: u64, asked
         "metadata": { "resourceVersion": resource_version.to_string() },
         "items": items,
     })
-}
-
-/// The `status` of an object: the original product's form, with the state in front. Without a
-/// report it is `Pending`.
-#[must_use]
-pub fn status_value(system_namespace: &str, report: Option<&Report>) -> Value {
-    let state = report.map_or("Pending", |report| report.state.as_str());
-    let reason = report.map(|report| cut(&report.reasons)).unwrap_or_default();
-    json!({
-        "state": state,
-        "reason": reason,
-        "statuses": {
-            system_namespace: { "state": state, "reason": reason, "reportedBy": REPORTED_BY },
-        },
-    })
-}
-
-fn cut(reasons: &[String]) -> String {
-    let mut text = String::new();
-    for (index, reason) in reasons.iter().enumerate() {
-        if index > 0 && text.len() + reason.len() > MAX_REASON_LEN {
-            text.push_str(&format!("; and {} more", reasons.len() - index));
-            break;
-        }
-        if index > 0 {
-            text.push_str("; ");
-        }
-        text.push_str(reason);
-    }
-    text
 }
 
 fn drop_nulls(value: &mut Value) {

@@ -1,6 +1,31 @@
-//! The fields of a status.
+//! The status of an object: its fields, and how it is made of what there is to say.
 
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::report::{Report, State};
 use crate::schema::{Field, Message, Type};
+
+/// What there is to say of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saying<'a> {
+    /// The namespace of the installation that says it.
+    pub system_namespace: &'a str,
+    /// The generation of the object that it is about.
+    pub generation: i64,
+    /// The report. Without one the object has not been looked at yet.
+    pub report: Option<&'a Report>,
+    /// What each proxy that serves the object makes of it, by the proxy's name.
+    pub proxies: &'a BTreeMap<String, Report>,
+}
+
+/// Longer reasons are cut in a status, as the original product does.
+const MAX_REASON_LEN: usize = 1024;
+/// What reports a status.
+const REPORTED_BY: &str = "keyward";
+/// The condition that tells whether an object is served.
+const ACCEPTED: &str = "Accepted";
 
 pub(crate) static STATUS: Message = Message {
     name: "Status",
@@ -73,3 +98,77 @@ static CONDITION: Message = Message {
 };
 
 const STATES: &[&str] = &["Pending", "Accepted", "Warning", "Rejected"];
+
+/// The reasons as one sentence, not too long.
+fn cut(reasons: &[String]) -> String {
+    let mut text = String::new();
+    for (index, reason) in reasons.iter().enumerate() {
+        if index > 0 && text.len() + reason.len() > MAX_REASON_LEN {
+            text.push_str(&format!("; and {} more", reasons.len() - index));
+            break;
+        }
+        if index > 0 {
+            text.push_str("; ");
+        }
+        text.push_str(reason);
+    }
+    text
+}
+
+fn said(report: &Report) -> Value {
+    json!({ "state": report.state.as_str(), "reason": cut(&report.reasons), "reportedBy": REPORTED_BY })
+}
+
+/// When a condition took the status that it has now.
+fn since<'a>(previous: Option<&'a Value>, status: &str, now: &'a str) -> &'a str {
+    let conditions = previous.and_then(|previous| previous.get("conditions")?.as_array());
+    let before = conditions.into_iter().flatten().find(|condition| condition["type"] == ACCEPTED);
+    before
+        .filter(|condition| condition["status"] == status)
+        .and_then(|condition| condition["lastTransitionTime"].as_str())
+        .unwrap_or(now)
+}
+
+// === impl Saying ===
+
+impl Saying<'_> {
+    /// The status that says it: the original product's form, with the state in front, and conditions
+    /// beside it. `previous` is the status before, `now` the time, RFC 3339: they tell since when a
+    /// condition is as it is.
+    #[must_use]
+    pub fn status(&self, previous: Option<&Value>, now: &str) -> Value {
+        let Self { system_namespace, generation, report, proxies } = self;
+        let state = report.map_or("Pending", |report| report.state.as_str());
+        let reason = report.map(|report| cut(&report.reasons)).unwrap_or_default();
+        let mut one = json!({ "state": state, "reason": reason, "reportedBy": REPORTED_BY });
+        if !proxies.is_empty() {
+            let name = |proxy: &str| format!("*v1.Proxy.{proxy}_{system_namespace}");
+            let all: Map<_, _> = proxies.iter().map(|(proxy, report)| (name(proxy), said(report))).collect();
+            one["subresourceStatuses"] = all.into();
+        }
+        let (holds, word) = match report.map(|report| report.state) {
+            None => ("Unknown", "Pending"),
+            Some(State::Accepted) => ("True", "Accepted"),
+            Some(State::Warning) => ("True", "AcceptedWithWarnings"),
+            Some(State::Rejected) => ("False", "Rejected"),
+        };
+        let condition = json!({
+            "type": ACCEPTED,
+            "status": holds,
+            "reason": word,
+            "message": reason,
+            "lastTransitionTime": since(previous, holds, now),
+            "observedGeneration": generation,
+        });
+        json!({
+            "state": state,
+            "reason": reason,
+            "observedGeneration": generation,
+            "statuses": { *system_namespace: one },
+            "conditions": [condition],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
