@@ -28,6 +28,7 @@ mod list;
 mod openapi;
 mod origin;
 mod patch;
+mod protobuf;
 mod query;
 mod reply;
 mod request;

@@ -6,6 +6,7 @@ use keyward_resource::{ApiStatus, Format, parse_body};
 use keyward_store::Revision;
 use serde_json::Value;
 
+use crate::protobuf;
 use crate::query;
 use crate::writer::Preconditions;
 
@@ -31,6 +32,9 @@ pub(crate) enum PatchType {
 /// Reads a body by its content type.
 pub(crate) fn body(headers: &HeaderMap, bytes: &[u8]) -> Result<Value, ApiStatus> {
     let content_type = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
+    if content_type.is_some_and(|media_type| media_type.split(';').next() == Some(protobuf::MEDIA_TYPE)) {
+        return protobuf::decode(bytes);
+    }
     let format =
         Format::from_content_type(content_type, bytes).ok_or_else(ApiStatus::unsupported_media_type)?;
     parse_body(bytes, format).map_err(|error| ApiStatus::malformed(&error))
