@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use keyward_pki::ProxyRole;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -19,6 +19,7 @@ use tonic::transport::server::Connected;
 /// How long to sleep without a look at the clock on the wall, which may be set, or go on while the
 /// machine sleeps.
 const LOOK: Duration = Duration::from_secs(30);
+const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
 /// Who is at the other end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,15 +54,15 @@ pub(crate) async fn end(not_after: Option<Timestamp>, trust_changed: Cancellatio
     loop {
         let left = match not_after {
             // A certificate is valid through its last second.
-            Some(end) => end.as_second().saturating_sub(Timestamp::now().as_second()).saturating_add(1),
-            None => i64::MAX,
+            Some(end) => SECOND.saturating_add(end.duration_since(Timestamp::now())),
+            None => SignedDuration::MAX,
         };
-        let Ok(left) = u64::try_from(left) else { return End::Expired };
-        if left == 0 {
+        let Ok(left) = Duration::try_from(left) else { return End::Expired };
+        if left.is_zero() {
             return End::Expired;
         }
         tokio::select! {
-            () = sleep(LOOK.min(Duration::from_secs(left))) => {}
+            () = sleep(LOOK.min(left)) => {}
             () = trust_changed.cancelled() => return End::TrustChanged,
         }
     }

@@ -73,6 +73,16 @@ impl Proxy {
     pub fn start(&self, folder: &Path, role: &str, control: SocketAddr) -> anyhow::Result<Process> {
         let config = folder.join("bootstrap.json");
         std::fs::write(&config, bootstrap(role, control, self.admin).to_string())?;
+        self.start_with(folder, &config)
+    }
+
+    /// Starts an Envoy that nobody supervises with a bootstrap configuration, whose admin port must be
+    /// this one. Its log is `envoy.log` in the folder.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started.
+    pub fn start_with(&self, folder: &Path, config: &Path) -> anyhow::Result<Process> {
         let mut command = Command::new(paths::envoy()?);
         command.arg("--config-path").arg(config);
         command.args(["--concurrency", "2", "--log-level", "info", "--disable-hot-restart"]);

@@ -34,6 +34,11 @@ pub struct Options {
     pub wait_for_keys: Duration,
     /// Runs without a supervised Envoy.
     pub no_envoy: bool,
+    /// More flags of `keyward serve`.
+    pub flags: Vec<String>,
+    /// Commands of `keyward` that are run on the data folder before the server starts for the first
+    /// time, each as its words.
+    pub before: Vec<Vec<String>>,
 }
 
 /// A running Keyward.
@@ -61,7 +66,14 @@ fn loopback() -> anyhow::Result<SocketAddr> {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { concurrency: 2, filter: None, wait_for_keys: Duration::from_secs(5), no_envoy: false }
+        Self {
+            concurrency: 2,
+            filter: None,
+            wait_for_keys: Duration::from_secs(5),
+            no_envoy: false,
+            flags: Vec::new(),
+            before: Vec::new(),
+        }
     }
 }
 
@@ -82,6 +94,9 @@ impl Stack {
         let upstream = Upstream::start()?;
         let (rest, xds, gateway, admin) = (loopback()?, loopback()?, loopback()?, loopback()?);
         let mut stack = Self { options, folder, data, server: None, upstream, rest, xds, gateway, admin };
+        for words in stack.options.before.clone() {
+            stack.run(&words)?;
+        }
         stack.start_server()?;
         stack.rest().apply(&stack.echo())?;
         if !stack.options.no_envoy {
@@ -108,6 +123,7 @@ impl Stack {
             .args(["--envoy-concurrency", &self.options.concurrency.to_string()])
             .args(["--wait-for-keys", &self.options.wait_for_keys.as_millis().to_string()])
             .args(["--log-level", "debug"])
+            .args(&self.options.flags)
             .env_remove("LOG_LEVEL");
         if self.options.no_envoy {
             command.arg("--no-envoy");
@@ -126,6 +142,22 @@ impl Stack {
             rest.ready()
         });
         ready.with_context(|| self.logs())
+    }
+
+    /// Runs a command of `keyward` on the data folder. What it says on standard output comes back.
+    ///
+    /// # Errors
+    ///
+    /// When it fails; the message has what it said.
+    pub fn run(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> anyhow::Result<String> {
+        let output = Command::new(paths::keyward()?)
+            .args(words)
+            .env("KEYWARD_DATA", self.data())
+            .output()
+            .context("keyward could not be run")?;
+        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+        ensure!(output.status.success(), "{}: {}", output.status, said(&output.stderr));
+        Ok(said(&output.stdout))
     }
 
     /// From its next start on, the control server uses this filter module, or its own.
@@ -215,6 +247,12 @@ impl Stack {
     #[must_use]
     pub fn xds(&self) -> SocketAddr {
         self.xds
+    }
+
+    /// Address of the admin port of its Envoy.
+    #[must_use]
+    pub fn admin(&self) -> SocketAddr {
+        self.admin
     }
 
     /// The folder of this stack, with the log of the control server.

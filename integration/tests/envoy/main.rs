@@ -8,6 +8,7 @@ mod http2;
 mod kit;
 mod metrics;
 mod model;
+mod mtls;
 mod proxies;
 mod rollout;
 mod secrets;
