@@ -15,8 +15,8 @@ use std::sync::Arc;
 pub(crate) struct Objects {
     input: Input,
     broken: BTreeMap<ObjectKey, String>,
-    /// Secrets that are no API keys, and what there is to say of them.
-    others: BTreeMap<ObjectKey, Option<String>>,
+    /// Objects that nobody else reports on, and what there is to say of them.
+    others: BTreeMap<ObjectKey, Vec<String>>,
 }
 
 /// Reads a stored object.
@@ -60,11 +60,9 @@ impl Objects {
         for (key, why) in &self.broken {
             reports.reject(key.clone(), why.clone());
         }
-        for (key, doubt) in &self.others {
+        for (key, warnings) in &self.others {
             reports.accept(key.clone());
-            if let Some(doubt) = doubt {
-                reports.warn(key.clone(), doubt.clone());
-            }
+            warnings.iter().for_each(|warning| reports.warn(key.clone(), warning.clone()));
         }
         reports
     }
@@ -96,14 +94,26 @@ impl Objects {
         match resource {
             Resource::ApiKeySecret(secret) => {
                 self.others.remove(&key);
+                self.input.tls_secrets.remove(&id);
                 return Some(Change::PutSecret(secret));
             }
-            Resource::OtherSecret(_) => {
-                self.others.insert(key, doubt(&object));
+            Resource::TlsSecret(secret) => {
+                self.others.remove(&key);
+                self.input.tls_secrets.insert(id.clone(), Arc::new(secret));
                 return Some(Change::DeleteSecret(id));
             }
-            // A place and nothing more.
-            Resource::Namespace(_) => {}
+            Resource::OtherSecret(_) => {
+                self.others.insert(key, doubt(&object).into_iter().collect());
+                self.input.tls_secrets.remove(&id);
+                return Some(Change::DeleteSecret(id));
+            }
+            Resource::UpstreamGroup(group) => {
+                self.input.upstream_groups.insert(id, Arc::new(group));
+            }
+            Resource::Settings(settings) => drop(self.others.insert(key, settings.warnings)),
+            Resource::RateLimitConfig(config) => drop(self.others.insert(key, config.warnings)),
+            // A place and nothing more, and what the server itself says of a proxy.
+            Resource::Namespace(_) | Resource::Proxy(_) => {}
             Resource::AuthConfig(config) => {
                 self.input.auth_configs.insert(id, Arc::new(config.clone()));
                 return Some(Change::PutAuthConfig(config));
@@ -137,7 +147,10 @@ impl Objects {
         self.broken.remove(&object);
         self.others.remove(&object);
         match kind.name {
-            "Secret" => return Some(Change::DeleteSecret(id)),
+            "Secret" => {
+                self.input.tls_secrets.remove(&id);
+                return Some(Change::DeleteSecret(id));
+            }
             "AuthConfig" => {
                 self.input.auth_configs.remove(&id);
                 return Some(Change::DeleteAuthConfig(id));
@@ -147,6 +160,7 @@ impl Objects {
             "RouteTable" => drop(self.input.route_tables.remove(&id)),
             "VirtualHostOption" => drop(self.input.virtual_host_options.remove(&id)),
             "RouteOption" => drop(self.input.route_options.remove(&id)),
+            "UpstreamGroup" => drop(self.input.upstream_groups.remove(&id)),
             "Gateway" => drop(self.input.gateways.remove(&id)),
             _ => {}
         }

@@ -1,5 +1,7 @@
 //! `keyward serve`: everything started in order, watched, and stopped in order.
 
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -13,7 +15,7 @@ use keyward_keys::KeyView;
 use keyward_pki::{Folder, ProxyRole};
 use keyward_store::{SqliteStore, Store};
 use keyward_tls::TlsListener;
-use keyward_translate::Settings;
+use keyward_translate::{Routing, Settings};
 use keyward_xds::AdsService;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -32,6 +34,8 @@ use crate::rest::{Api, HostGuard};
 
 /// The proxy that is served when nothing else is said.
 const PROXY: &str = "gateway-proxy";
+/// Where the Gateway with TLS listens that exists when none is declared.
+const TLS_PORT: u16 = 8443;
 /// The identity header until Settings can name another.
 const IDENTITY_HEADER: &str = keyward_filter_core::config::DEFAULT_IDENTITY_HEADER;
 /// xDS events that may wait for the control loop.
@@ -106,7 +110,11 @@ async fn start(
         identity_header: IDENTITY_HEADER.to_owned(),
         wait_for_keys_ms: args.wait_for_keys,
         default_gateway: args.gateway,
+        default_tls_gateway: SocketAddr::new(args.gateway.ip(), TLS_PORT),
+        one_way_tls: false,
+        watch_namespaces: BTreeSet::new(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
+        routing: Routing::default(),
     };
     let ads = AdsService::builder(xds.clone(), role_of)
         .admission(move |node, transport| admission.admit(&role_of(node), transport))

@@ -1,19 +1,23 @@
 //! What translation is given and what it gives back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use keyward_resource::kinds::auth_config::AuthConfig;
 use keyward_resource::kinds::gateway::Gateway;
+use keyward_resource::kinds::route::DirectResponse;
 use keyward_resource::kinds::route_option::RouteOption;
 use keyward_resource::kinds::route_table::RouteTable;
+use keyward_resource::kinds::secret::TlsSecret;
 use keyward_resource::kinds::upstream::Upstream;
+use keyward_resource::kinds::upstream_group::UpstreamGroup;
 use keyward_resource::kinds::virtual_host_option::VirtualHostOption;
 use keyward_resource::kinds::virtual_service::VirtualService;
-use keyward_resource::{ObjectRef, Reports};
+use keyward_resource::{ObjectKey, ObjectRef, Reports, Resource};
 
 use crate::proxy::Proxy;
+use crate::translate::kind::{GATEWAY, ROUTE_TABLE, SECRET, UPSTREAM, VIRTUAL_SERVICE};
 
 /// What does not come from resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +30,28 @@ pub struct Settings {
     pub wait_for_keys_ms: u32,
     /// The address of the Gateway that exists when none is declared.
     pub default_gateway: SocketAddr,
+    /// The address of the Gateway with TLS that exists when none is declared. It is opened when a
+    /// VirtualService has a certificate.
+    pub default_tls_gateway: SocketAddr,
+    /// No certificate is asked of clients where the configuration leaves it open, even with a root CA.
+    pub one_way_tls: bool,
+    /// The namespaces that are looked at beside the one of the installation; none means all.
+    pub watch_namespaces: BTreeSet<String>,
     /// The Envoy cluster of the control server, in every proxy's bootstrap.
     pub control_cluster: String,
+    /// How routes are translated.
+    pub routing: Routing,
+}
+
+/// How routes are translated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Routing {
+    /// `gateway.delegation.allowAuthOverride`: a route of a RouteTable may switch off or replace the
+    /// authentication that the route which delegates to it demands. It is told in any case.
+    pub allow_auth_override: bool,
+    /// `gloo.invalidConfigPolicy` with `replaceInvalidRoutes`: what is answered, after authentication,
+    /// where a route has no destination. None: 503.
+    pub invalid_routes: Option<DirectResponse>,
 }
 
 /// The valid objects, each under its own reference. Invalid ones were left out before.
@@ -45,16 +69,41 @@ pub struct Input {
     pub route_options: BTreeMap<ObjectRef, Arc<RouteOption>>,
     /// The upstreams.
     pub upstreams: BTreeMap<ObjectRef, Arc<Upstream>>,
+    /// The upstream groups.
+    pub upstream_groups: BTreeMap<ObjectRef, Arc<UpstreamGroup>>,
     /// The auth configs.
     pub auth_configs: BTreeMap<ObjectRef, Arc<AuthConfig>>,
+    /// The Secrets that hold something for TLS.
+    pub tls_secrets: BTreeMap<ObjectRef, Arc<TlsSecret>>,
+    /// Objects that exist and whose current version is not to be used, such as one that cannot be read.
+    /// Who withholds an object reports it. The last good version stays, where one is kept.
+    pub withheld: BTreeSet<ObjectKey>,
 }
 
-/// The version of each virtual service that was served last: while a newer version is rejected, this
-/// one goes on serving. Forgotten with the virtual service itself; not kept over a restart, after which
-/// a rejected version has nothing to fall back to: its domains are closed then.
+/// The version of each object that was served last: while a newer one is rejected, this one goes on
+/// serving. Forgotten with the object itself.
+///
+/// It is a set of [versions](Self::versions): who wants to keep it over a restart keeps the stored form
+/// of these objects, and [hands them back](Self::restore) decoded. Without it a rejected version has
+/// nothing to fall back to, and is closed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LastGood {
     pub(crate) virtual_services: BTreeMap<ObjectRef, Arc<VirtualService>>,
+    pub(crate) route_tables: BTreeMap<ObjectRef, Arc<RouteTable>>,
+    pub(crate) gateways: BTreeMap<ObjectRef, Arc<Gateway>>,
+    pub(crate) upstreams: BTreeMap<ObjectRef, Arc<Upstream>>,
+    pub(crate) secrets: BTreeMap<ObjectRef, Arc<TlsSecret>>,
+}
+
+/// Names a version of an object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// The object.
+    pub object: ObjectKey,
+    /// Its generation, which a status names.
+    pub generation: i64,
+    /// The revision of the store that holds exactly this version; zero if none does.
+    pub resource_version: u64,
 }
 
 /// The result of a translation.
@@ -66,4 +115,54 @@ pub struct Output {
     pub reports: Reports,
     /// To be given to the next translation.
     pub last_good: LastGood,
+}
+
+// === impl Routing ===
+
+impl Default for Routing {
+    fn default() -> Self {
+        Self { allow_auth_override: true, invalid_routes: None }
+    }
+}
+
+// === impl LastGood ===
+
+impl LastGood {
+    /// The versions that are remembered, sorted by object.
+    pub fn versions(&self) -> impl Iterator<Item = Version> {
+        let services = self.virtual_services.values().map(|service| (VIRTUAL_SERVICE, &service.meta));
+        let tables = self.route_tables.values().map(|table| (ROUTE_TABLE, &table.meta));
+        let gateways = self.gateways.values().map(|gateway| (GATEWAY, &gateway.meta));
+        let upstreams = self.upstreams.values().map(|upstream| (UPSTREAM, &upstream.meta));
+        let secrets = self.secrets.values().map(|secret| (SECRET, &secret.meta));
+        let all = gateways.chain(tables).chain(secrets).chain(upstreams).chain(services);
+        all.map(|(kind, meta)| Version {
+            object: ObjectKey::new(kind, &meta.namespace, &meta.name),
+            generation: meta.generation,
+            resource_version: meta.resource_version,
+        })
+    }
+
+    /// Takes back a version that was remembered before a restart. Objects of kinds of which none are
+    /// remembered make no difference.
+    pub fn restore(&mut self, resource: Resource) {
+        match resource {
+            Resource::VirtualService(service) => {
+                self.virtual_services.insert(service.meta.object_ref(), Arc::new(service));
+            }
+            Resource::RouteTable(table) => {
+                self.route_tables.insert(table.meta.object_ref(), Arc::new(table));
+            }
+            Resource::Gateway(gateway) => {
+                self.gateways.insert(gateway.meta.object_ref(), Arc::new(gateway));
+            }
+            Resource::Upstream(upstream) => {
+                self.upstreams.insert(upstream.meta.object_ref(), Arc::new(upstream));
+            }
+            Resource::TlsSecret(secret) => {
+                self.secrets.insert(secret.meta.object_ref(), Arc::new(secret));
+            }
+            _ => {}
+        }
+    }
 }

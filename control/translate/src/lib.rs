@@ -17,6 +17,6 @@ pub mod proxy;
 mod translate;
 pub mod xds;
 
-pub use input::{Input, LastGood, Output, Settings};
-pub use translate::translate;
-pub use xds::{Encoded, FilterCode, XdsResources, filter_config, misconfigured_node, xds};
+pub use input::{Input, LastGood, Output, Routing, Settings, Version};
+pub use translate::{Translator, translate};
+pub use xds::{Encoded, Encoder, FilterCode, XdsResources, filter_config, misconfigured_node, xds};

@@ -11,9 +11,10 @@ use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::wasm::v3::plugin_config::Vm;
 use envoy_types::pb::google::protobuf::StringValue;
 use keyward_keys::{Change, KeyIndex, KeyView};
+use keyward_resource::kinds::route::PathMatcher;
 use keyward_resource::{ObjectKey, ObjectRef, Reports, Resource, admit, decode, kind};
-use keyward_translate::proxy::Route;
-use keyward_translate::{FilterCode, Input, LastGood, Output, Settings, translate, xds};
+use keyward_translate::proxy::{Listener, Route};
+use keyward_translate::{FilterCode, Input, LastGood, Output, Routing, Settings, translate, xds};
 use prost::Message as _;
 use serde_json::Value;
 
@@ -50,6 +51,10 @@ impl PureControl {
             wait_for_keys_ms,
             default_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             control_cluster: "keyward-control".to_owned(),
+            default_tls_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8443)),
+            one_way_tls: false,
+            watch_namespaces: BTreeSet::new(),
+            routing: Routing::default(),
         };
         let (input, last_good) = (Input::default(), LastGood::default());
         let output = translate(&input, &settings, &last_good);
@@ -78,7 +83,7 @@ impl PureControl {
         let id = resource.meta().object_ref();
         let change = match resource {
             Resource::ApiKeySecret(secret) => Some(Change::PutSecret(secret)),
-            Resource::OtherSecret(_) => Some(Change::DeleteSecret(id)),
+            Resource::TlsSecret(_) | Resource::OtherSecret(_) => Some(Change::DeleteSecret(id)),
             Resource::AuthConfig(config) => {
                 self.input.auth_configs.insert(id, Arc::new(config.clone()));
                 Some(Change::PutAuthConfig(config))
@@ -107,6 +112,11 @@ impl PureControl {
                 self.input.gateways.insert(id, Arc::new(gateway));
                 None
             }
+            Resource::Namespace(_)
+            | Resource::UpstreamGroup(_)
+            | Resource::Settings(_)
+            | Resource::RateLimitConfig(_)
+            | Resource::Proxy(_) => None,
         };
         self.follow(change);
         Ok(())
@@ -176,9 +186,13 @@ impl PureControl {
     #[must_use]
     pub fn route(&self, host: &str, path: &str) -> Option<&Route> {
         let proxy = self.output.proxies.get(ROLE)?;
-        let mut hosts = proxy.listeners.iter().flat_map(|listener| &listener.virtual_hosts);
+        let mut hosts = proxy.listeners.iter().flat_map(Listener::virtual_hosts);
         let found = hosts.find(|found| found.domains.iter().any(|domain| domain == host))?;
-        found.routes.iter().find(|route| path.starts_with(&route.prefix))
+        let prefix = |route: &&Route| match &route.matcher.path {
+            PathMatcher::Prefix(prefix) => path.starts_with(prefix.as_str()),
+            PathMatcher::Exact(_) | PathMatcher::Regex(_) => false,
+        };
+        found.routes.iter().find(prefix)
     }
 
     /// The key tables of the proxy.

@@ -1,6 +1,8 @@
 use keyward_filter_core::config::Step;
-use keyward_resource::ObjectRef;
-use keyward_translate::proxy::{Auth, Listener, Route, VirtualHost};
+use std::sync::Arc;
+
+use keyward_resource::{ObjectKey, ObjectRef};
+use keyward_translate::proxy::{Action, Auth, Chain, Listener, Route, RouteMatcher, VirtualHost};
 
 use super::*;
 
@@ -13,29 +15,18 @@ fn policy(id: &str) -> Policy {
 fn proxy(needed: &[&str], denied: &[&str]) -> Proxy {
     let secured = needed.iter().map(|id| Auth::Secured { auth_id: (*id).to_owned() });
     let closed = denied.iter().map(|id| Auth::Denied { auth_id: (*id).to_owned(), reason: String::new() });
-    let routes = secured.chain(closed).map(|auth| Route {
-        name: String::new(),
-        prefix: "/".to_owned(),
-        cluster: String::new(),
-        auto_host_rewrite: false,
-        auth,
-    });
-    let host = VirtualHost {
-        name: String::new(),
-        virtual_service: ObjectRef::new("a", "a"),
-        domains: Vec::new(),
-        routes: routes.collect(),
-    };
-    let listener = Listener {
-        name: String::new(),
-        address: ([127, 0, 0, 1], 8080).into(),
-        gateway: None,
-        virtual_hosts: vec![host],
-    };
+    let from = ObjectKey::new("VirtualService", "a", "a");
+    let routes = secured
+        .chain(closed)
+        .map(|auth| Route::new(from.clone(), RouteMatcher::prefix("/"), auth, Action::to_cluster("none")));
+    let host = VirtualHost::new(ObjectRef::new("a", "a"), Vec::new(), routes.collect());
+    let chain = Chain::plain(String::new(), vec![Arc::new(host)]);
+    let listener = Listener::new(String::new(), ([127, 0, 0, 1], 8080).into(), vec![chain]);
     Proxy {
         role: ROLE.to_owned(),
         listeners: vec![listener],
         clusters: BTreeMap::new(),
+        secrets: BTreeMap::new(),
         policies: needed.iter().map(|id| ((*id).to_owned(), policy(id))).collect(),
         tables: needed.iter().map(|id| (*id).to_owned()).collect(),
     }

@@ -1,13 +1,22 @@
 //! The internal proxy: everything that one Envoy is told, in Keyward's terms and not yet in Envoy's.
 
+mod listener;
 pub mod names;
+mod route;
+mod secret;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+use std::sync::Arc;
 
 use keyward_filter_core::config::Policy;
 use keyward_resource::ObjectRef;
-use keyward_resource::kinds::upstream::StaticHost;
+use keyward_resource::kinds::upstream::Upstream;
+
+pub use self::listener::{Chain, ChainTls, Listener, TlsTerms};
+pub use self::route::{
+    Action, Auth, Destination, Forward, HostOptions, PathRewrite, Route, RouteMatcher, Shadow, VirtualHost,
+};
+pub use self::secret::{Secret, SecretContent};
 
 /// One proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,74 +28,12 @@ pub struct Proxy {
     /// The clusters by name: one for every upstream, used or not, so that a cluster is warm and its
     /// names are resolved before the first route points to it.
     pub clusters: BTreeMap<String, Cluster>,
+    /// The secrets by name: only those that a listener or a cluster of this proxy needs.
+    pub secrets: BTreeMap<String, Secret>,
     /// The policies by auth id: only those that a route of this proxy needs.
     pub policies: BTreeMap<String, Policy>,
     /// The key tables that those policies need.
     pub tables: BTreeSet<String>,
-}
-
-/// An address that the proxy listens on. It is opened also when nothing is served there, and answers
-/// 404 then: that the proxy is up and configured can be seen from outside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listener {
-    /// `listener-<addr>-<port>`.
-    pub name: String,
-    /// Where.
-    pub address: SocketAddr,
-    /// The Gateway that it comes from; none for the Gateway that exists when none is declared.
-    pub gateway: Option<ObjectRef>,
-    /// What is served, sorted by name.
-    pub virtual_hosts: Vec<VirtualHost>,
-}
-
-/// A virtual service on a listener.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VirtualHost {
-    /// [`names::virtual_host`] of a version that is served, [`names::closed_virtual_host`] of what is
-    /// left of a rejected one.
-    pub name: String,
-    /// The VirtualService that it comes from.
-    pub virtual_service: ObjectRef,
-    /// The host names.
-    pub domains: Vec<String>,
-    /// The routes in order.
-    pub routes: Vec<Route>,
-}
-
-/// One route: one matcher, one destination, one decision on authentication.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Route {
-    /// Tells the filter the auth id, see [`names::route`].
-    pub name: String,
-    /// The path starts with this.
-    pub prefix: String,
-    /// The cluster. Without an upstream it is [`names::no_cluster`], which does not exist: the proxy
-    /// answers 503 then, after authentication.
-    pub cluster: String,
-    /// Rewrites the host header to the host name of the chosen endpoint.
-    pub auto_host_rewrite: bool,
-    /// Who is let through.
-    pub auth: Auth,
-}
-
-/// Who is let through a route.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Auth {
-    /// Everybody; the filter is not run.
-    Open,
-    /// Whom the policy of this auth id lets through.
-    Secured {
-        /// The auth id, `<namespace>/<name>` of the AuthConfig.
-        auth_id: String,
-    },
-    /// Nobody: the filter is run and knows no policy of this auth id.
-    Denied {
-        /// The auth id of an AuthConfig that does not exist or is rejected, or one that no AuthConfig
-        /// can have.
-        auth_id: String,
-        /// Why, for people.
-        reason: String,
-    },
 }
 
 /// An upstream.
@@ -96,28 +43,31 @@ pub struct Cluster {
     pub name: String,
     /// The Upstream that it comes from.
     pub upstream: ObjectRef,
-    /// Where it is, at least one.
-    pub hosts: Vec<StaticHost>,
+    /// The version that is used.
+    pub spec: Arc<Upstream>,
+    /// The secrets of TLS; none without TLS.
+    pub tls: Option<ClusterTls>,
 }
 
-// === impl Auth ===
-
-impl Auth {
-    /// The auth id that the filter is to look up; none when the filter is not run.
-    #[must_use]
-    pub fn auth_id(&self) -> Option<&str> {
-        match self {
-            Self::Open => None,
-            Self::Secured { auth_id } | Self::Denied { auth_id, .. } => Some(auth_id),
-        }
-    }
+/// The secrets that TLS towards an upstream uses, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterTls {
+    /// The client certificate.
+    pub certificate: Option<String>,
+    /// What the certificates of the hosts are verified against; none takes every certificate.
+    pub root_ca: Option<String>,
 }
 
 // === impl Proxy ===
 
 impl Proxy {
+    /// The auth ids of all routes, some more than once.
+    pub fn auth_ids(&self) -> impl Iterator<Item = &str> {
+        self.listeners.iter().flat_map(Listener::virtual_hosts).flat_map(|host| host.auth_ids())
+    }
+
     /// All routes of all listeners.
     pub fn routes(&self) -> impl Iterator<Item = &Route> {
-        self.listeners.iter().flat_map(|listener| &listener.virtual_hosts).flat_map(|host| &host.routes)
+        self.listeners.iter().flat_map(Listener::virtual_hosts).flat_map(|host| &host.routes)
     }
 }

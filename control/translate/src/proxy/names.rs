@@ -8,6 +8,9 @@ use keyward_resource::ObjectRef;
 /// The proxy that gateways are for when they name none.
 pub const DEFAULT_PROXY: &str = "gateway-proxy";
 
+/// The virtual host that answers 421. No virtual service has it, since each has a full stop in its own.
+pub const MISDIRECTED: &str = "misdirected";
+
 /// The node role of a proxy: `<system namespace>~<proxy>`.
 #[must_use]
 pub fn role(system_namespace: &str, proxy: &str) -> String {
@@ -24,6 +27,37 @@ pub fn listener(address: SocketAddr) -> String {
 #[must_use]
 pub fn route_config(listener: &str) -> String {
     format!("{listener}-routes")
+}
+
+/// The route configuration of the chain of a listener with TLS that has this server name as its first:
+/// `<listener>-routes-<server name>`. No two chains share a server name.
+#[must_use]
+pub fn route_config_of(listener: &str, server_name: &str) -> String {
+    format!("{}-{server_name}", route_config(listener))
+}
+
+/// The secret with the certificate of a Secret: `tls:<namespace>/<name>`.
+#[must_use]
+pub fn certificate(secret: &ObjectRef) -> String {
+    format!("tls:{secret}")
+}
+
+/// The secret with the root certificates of a Secret: `ca:<namespace>/<name>`.
+#[must_use]
+pub fn root_ca(secret: &ObjectRef) -> String {
+    format!("ca:{secret}")
+}
+
+/// The secret with a certificate in files on the machine of the proxy.
+#[must_use]
+pub fn certificate_files(cert: &str, key: &str) -> String {
+    format!("tls-files:{cert}:{key}")
+}
+
+/// The secret with root certificates in a file on the machine of the proxy.
+#[must_use]
+pub fn root_ca_file(path: &str) -> String {
+    format!("ca-file:{path}")
 }
 
 /// The cluster of an upstream: `<name>_<namespace>`. Names hold no underscore, so no two collide.
@@ -74,22 +108,71 @@ pub fn auth_id(auth_config: &ObjectRef) -> String {
     auth_config.to_string()
 }
 
+/// The AuthConfig of an auth id; of one that no AuthConfig can have, none that exists.
+#[must_use]
+pub fn auth_config(auth_id: &str) -> Option<ObjectRef> {
+    let (namespace, name) = auth_id.split_once('/')?;
+    Some(ObjectRef::new(namespace, name))
+}
+
+/// Where routes go whose upstream group does not exist: `no-upstream-group:<name>_<namespace>`.
+#[must_use]
+pub fn no_group(group: &ObjectRef) -> String {
+    format!("no-upstream-group:{}", cluster(group))
+}
+
+/// A route on the way to the one that decides: of the virtual service, then of each route table.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Step {
+    /// The route table; none for the virtual service itself.
+    pub table: Option<ObjectRef>,
+    /// The place of the route, from 0.
+    pub index: usize,
+    /// The name that the user gave it.
+    pub name: Option<String>,
+}
+
 /// The route of one matcher: `<auth id>|<virtual host>/<route>/<matcher index>`, and without
-/// `<auth id>|` when the route is open. `<route>` is the name that the user gave, else the index.
+/// `<auth id>|` when the route is open. `<route>` is the name that the user gave, else the index; with
+/// delegation `/rt:<namespace>.<name>/<route>` follows for each table.
 ///
 /// The filter takes what stands before the first separator for the auth id, so nothing that users
 /// write reaches an open route's name with a separator in it.
 #[must_use]
-pub fn route(auth_id: Option<&str>, host: &str, index: usize, name: Option<&str>, matcher: usize) -> String {
-    let route = match name.map(plain) {
-        Some(name) if !name.is_empty() => name,
-        _ => index.to_string(),
-    };
-    let path = format!("{}/{route}/{matcher}", plain(host));
+pub fn route(auth_id: Option<&str>, host: &str, steps: &[Step], matcher: usize) -> String {
+    let mut path = plain(host);
+    for step in steps {
+        if let Some(table) = &step.table {
+            path.push_str(&format!("/rt:{}.{}", table.namespace, table.name));
+        }
+        path.push('/');
+        match step.name.as_deref().map(plain) {
+            Some(name) if !name.is_empty() => path.push_str(&name),
+            _ => path.push_str(&step.index.to_string()),
+        }
+    }
+    path.push_str(&format!("/{matcher}"));
     match auth_id {
         Some(auth_id) => format!("{auth_id}{}{path}", char::from(AUTH_ID_SEPARATOR)),
         None => path,
     }
+}
+
+/// The same for people, as the original product writes it:
+/// `vs:<namespace>_<name>_route:<route>_rt:<namespace>_<name>_route:<route>`.
+#[must_use]
+pub fn route_path(virtual_service: &ObjectRef, steps: &[Step]) -> String {
+    let mut path = format!("vs:{}_{}", virtual_service.namespace, virtual_service.name);
+    for step in steps {
+        if let Some(table) = &step.table {
+            path.push_str(&format!("_rt:{}_{}", table.namespace, table.name));
+        }
+        match &step.name {
+            Some(name) => path.push_str(&format!("_route:{name}")),
+            None => path.push_str(&format!("_route:<unnamed-{}>", step.index)),
+        }
+    }
+    path
 }
 
 fn plain(name: &str) -> String {

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyward_filter_core::config::{Policy, Step};
-use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig};
+use keyward_filter_core::config::{MetadataHeader, Policy, Rule, Step, table_name};
+use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig, AuthRule, AuthStep};
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
 use super::kind::AUTH_CONFIG;
@@ -11,22 +11,23 @@ use crate::input::{Input, Settings};
 use crate::proxy::{Auth, names};
 
 /// The AuthConfigs, accepted and not.
-pub(super) struct AuthConfigs<'a> {
-    accepted: BTreeMap<&'a ObjectRef, &'a AuthConfig>,
-    rejected: BTreeSet<&'a ObjectRef>,
+#[derive(Default)]
+pub(super) struct AuthConfigs {
+    policies: BTreeMap<ObjectRef, Policy>,
+    rejected: BTreeSet<ObjectRef>,
 }
 
 /// Sorts the accepted from the rejected.
-pub(super) fn check<'a>(input: &'a Input, settings: &Settings, reports: &mut Reports) -> AuthConfigs<'a> {
-    let mut checked = AuthConfigs { accepted: BTreeMap::new(), rejected: BTreeSet::new() };
+pub(super) fn check(input: &Input, settings: &Settings, reports: &mut Reports) -> AuthConfigs {
+    let mut checked = AuthConfigs::default();
     for (reference, auth_config) in &input.auth_configs {
         let key = ObjectKey::new(AUTH_CONFIG, &reference.namespace, &reference.name);
         reports.accept(key.clone());
-        let problems = problems(auth_config, settings);
+        let problems = problems(reference, auth_config, settings);
         if problems.is_empty() {
-            checked.accepted.insert(reference, auth_config);
+            checked.policies.insert(reference.clone(), policy(reference, auth_config));
         } else {
-            checked.rejected.insert(reference);
+            checked.rejected.insert(reference.clone());
         }
         for problem in problems {
             reports.reject(key.clone(), problem);
@@ -35,44 +36,97 @@ pub(super) fn check<'a>(input: &'a Input, settings: &Settings, reports: &mut Rep
     checked
 }
 
-fn problems(auth_config: &AuthConfig, settings: &Settings) -> Vec<String> {
-    let auth = &auth_config.api_key_auth;
-    let mut problems = Vec::new();
-    if auth.selects_nothing() {
-        problems.push(ApiKeyAuth::SELECTS_NOTHING.to_owned());
+fn policy(reference: &ObjectRef, auth_config: &AuthConfig) -> Policy {
+    let auth_id = names::auth_id(reference);
+    let step = |(at, step): (usize, &AuthStep)| {
+        let auth = &step.api_key_auth;
+        let headers = auth.headers_from_metadata.iter();
+        let headers = headers
+            .map(|(header, entry)| MetadataHeader { header: header.clone(), entry: entry.name.clone() });
+        Step {
+            forward_key: auth.forward_key,
+            headers: headers.collect(),
+            ..Step::new(&auth.header_name, table_name(&auth_id, at))
+        }
+    };
+    let steps = auth_config.steps.iter().enumerate().map(step).collect();
+    Policy { steps, rule: auth_config.rule.as_ref().map(rule) }
+}
+
+fn rule(of: &AuthRule) -> Rule {
+    match of {
+        AuthRule::Step(at) => Rule::Step(*at),
+        AuthRule::Not(of) => Rule::Not(Box::new(rule(of))),
+        AuthRule::All(all) => Rule::All(all.iter().map(rule).collect()),
+        AuthRule::Any(any) => Rule::Any(any.iter().map(rule).collect()),
     }
-    // The underscore spellings are removed together with the header itself, see xds::identity.
-    if auth.header_name.replace('_', "-").eq_ignore_ascii_case(&settings.identity_header.replace('_', "-")) {
-        problems.push(format!(
-            "headerName is {}, the identity header, which is removed from every request before it is looked at",
-            auth.header_name
-        ));
+}
+
+fn problems(reference: &ObjectRef, auth_config: &AuthConfig, settings: &Settings) -> Vec<String> {
+    let mut problems = Vec::new();
+    for AuthStep { name, api_key_auth: auth } in &auth_config.steps {
+        let of = if auth_config.steps.len() > 1 { format!("config {name}: ") } else { String::new() };
+        if auth.selects_nothing() {
+            problems.push(format!("{of}{}", ApiKeyAuth::SELECTS_NOTHING));
+        }
+        // The underscore spellings are removed together with the header itself, see xds::identity.
+        if is_identity(&auth.header_name, settings) {
+            problems.push(format!(
+                "{of}headerName is {}, the identity header, which is removed from every request before it is \
+                 looked at",
+                auth.header_name
+            ));
+        }
+        for header in auth.headers_from_metadata.keys().filter(|header| is_identity(header, settings)) {
+            problems.push(format!(
+                "{of}headersFromMetadataEntry has {header}, the identity header, which tells who the caller is"
+            ));
+        }
+    }
+    if problems.is_empty() && !policy(reference, auth_config).demands_a_key() {
+        problems.push("booleanExpr lets requests through without any valid key".to_owned());
     }
     problems
 }
 
+fn is_identity(header: &str, settings: &Settings) -> bool {
+    header.replace('_', "-").eq_ignore_ascii_case(&settings.identity_header.replace('_', "-"))
+}
+
 // === impl AuthConfigs ===
 
-impl AuthConfigs<'_> {
+impl AuthConfigs {
     /// The decision for a route that names this AuthConfig.
     pub(super) fn auth(&self, reference: &ObjectRef) -> Auth {
         let auth_id = names::auth_id(reference);
-        if self.accepted.contains_key(reference) {
+        if self.policies.contains_key(reference) {
             return Auth::Secured { auth_id };
         }
         let state = if self.rejected.contains(reference) { "is rejected" } else { "is not found" };
         Auth::Denied { auth_id, reason: format!("AuthConfig {reference} {state}") }
     }
 
-    /// The policies of all that are accepted, by auth id.
-    pub(super) fn policies(&self) -> BTreeMap<String, Policy> {
-        let policy = |(reference, config): (&&ObjectRef, &&AuthConfig)| {
-            let auth_id = names::auth_id(reference);
-            let auth = &config.api_key_auth;
-            let step = Step { forward_key: auth.forward_key, ..Step::new(&auth.header_name, &auth_id) };
-            let policy = Policy::of(step);
-            (auth_id, policy)
-        };
-        self.accepted.iter().map(policy).collect()
+    /// What the policy looks at on a route with this authentication.
+    pub(super) fn steps(&self, auth: &Auth) -> &[Step] {
+        let Auth::Secured { auth_id } = auth else { return &[] };
+        let policy = names::auth_config(auth_id).and_then(|reference| self.policies.get(&reference));
+        policy.map_or(&[], |policy| policy.steps.as_slice())
+    }
+
+    /// The headers that authentication sets: the identity, and whatever a policy tells of a key.
+    pub(super) fn headers(&self, settings: &Settings) -> BTreeSet<String> {
+        let steps = self.policies.values().flat_map(|policy| &policy.steps);
+        let told = steps.flat_map(|step| &step.headers).map(|header| header.header.clone());
+        told.chain([settings.identity_header.clone()]).collect()
+    }
+
+    /// The policies of all that are accepted.
+    pub(super) fn policies(&self) -> &BTreeMap<ObjectRef, Policy> {
+        &self.policies
+    }
+
+    /// Those that are there and make no policy.
+    pub(super) fn rejected(&self) -> &BTreeSet<ObjectRef> {
+        &self.rejected
     }
 }

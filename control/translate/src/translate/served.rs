@@ -1,4 +1,4 @@
-//! Which version of which VirtualService is served where: who owns a domain.
+//! Which version of which VirtualService is served where: who owns a domain, and a server name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,26 +7,36 @@ use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
 use super::age;
+use super::claims::Claims;
 use super::gateways::Binding;
 use super::kind::VIRTUAL_SERVICE;
-use crate::input::{Input, LastGood};
-use crate::proxy::names;
+use super::tls::{Downstream, Item, Secrets, Versions};
+use crate::input::{Input, Settings};
+use crate::proxy::{Chain, ChainTls, TlsTerms, VirtualHost, names};
 
 /// What is served.
 pub(super) struct Served {
-    /// For each binding, what it serves.
-    pub(super) by_binding: Vec<Hosts>,
+    /// For each binding, what it serves on each of its chains.
+    pub(super) by_binding: Vec<Vec<ChainHosts>>,
+    /// The virtual services of which the last good version is served.
+    pub(super) replaced: BTreeSet<ObjectRef>,
     /// To be remembered.
-    pub(super) last_good: LastGood,
+    pub(super) last_good: BTreeMap<ObjectRef, Arc<VirtualService>>,
 }
 
-/// What one binding serves, sorted by reference.
+/// What one chain serves, sorted by reference.
 #[derive(Default)]
-pub(super) struct Hosts {
+pub(super) struct ChainHosts {
+    /// TLS; none without.
+    pub(super) tls: Option<ChainTls>,
+    /// What TLS needs.
+    pub(super) items: Vec<Item>,
     /// The versions that are served.
     pub(super) good: Vec<Arc<VirtualService>>,
     /// What is left of rejected versions.
     pub(super) closed: Vec<Closed>,
+    /// The domains that are answered with 421.
+    pub(super) misdirected: Vec<String>,
 }
 
 /// The domains that a rejected version names and nobody else owns. Nothing is let through there:
@@ -38,130 +48,213 @@ pub(super) struct Closed {
     pub(super) domains: Vec<String>,
 }
 
-/// The domains of one binding and who owns them.
-#[derive(Default)]
-struct Domains {
-    owners: BTreeMap<String, ObjectRef>,
+/// A version that is served, with the TLS that it is served with.
+struct Chosen {
+    version: Arc<VirtualService>,
+    tls: Option<Downstream>,
 }
 
-/// Gives every domain of every binding to the oldest VirtualService that asks for it.
+/// A version that is not served.
+struct Rejected<'a> {
+    version: &'a VirtualService,
+    key: ObjectKey,
+    tls: Option<Downstream>,
+    /// Whether there is TLS as it asks for.
+    complete: bool,
+}
+
+/// Gives every domain of every chain to the oldest VirtualService that asks for it.
 ///
 /// A VirtualService that does not get all that it asks for is rejected as a whole. Its last good
 /// version goes on where it takes nothing from anybody's current version; so all current versions
 /// come first. The domains that nobody has got then are closed.
 pub(super) fn choose(
     input: &Input,
+    settings: &Settings,
     bindings: &[Binding],
-    last_good: &LastGood,
+    secrets: &Secrets<'_>,
+    last_good: &BTreeMap<ObjectRef, Arc<VirtualService>>,
     reports: &mut Reports,
 ) -> Served {
     let mut oldest_first: Vec<&Arc<VirtualService>> = input.virtual_services.values().collect();
     oldest_first.sort_by_key(|virtual_service| age(&virtual_service.meta));
+    let tls = |version: &VirtualService, versions| {
+        let ssl = version.ssl_config.as_ref();
+        ssl.map(|ssl| secrets.downstream(ssl, settings.one_way_tls, versions)).transpose()
+    };
 
-    let mut domains: Vec<Domains> = bindings.iter().map(|_| Domains::default()).collect();
-    let mut chosen: BTreeMap<ObjectRef, Arc<VirtualService>> = BTreeMap::new();
-    let mut remembered = LastGood::default();
-    let mut rejected: Vec<(&VirtualService, ObjectKey)> = Vec::new();
-    for virtual_service in oldest_first {
-        let reference = virtual_service.meta.object_ref();
+    let mut claims: Vec<Claims> = bindings.iter().map(|_| Claims::default()).collect();
+    let mut chosen: BTreeMap<ObjectRef, Chosen> = BTreeMap::new();
+    let mut remembered = BTreeMap::new();
+    let mut rejected: Vec<Rejected<'_>> = Vec::new();
+    for version in oldest_first {
+        let reference = version.meta.object_ref();
         let key = ObjectKey::new(VIRTUAL_SERVICE, &reference.namespace, &reference.name);
         reports.accept(key.clone());
-        if !bindings.iter().any(|binding| binding.serves(&reference)) {
+        if !bindings.iter().any(|binding| binding.serves(version)) {
             reports.warn(key.clone(), "no Gateway serves it");
         }
-        match claim(virtual_service, bindings, &mut domains) {
-            Ok(()) => {
-                remembered.virtual_services.insert(reference.clone(), Arc::clone(virtual_service));
-                chosen.insert(reference, Arc::clone(virtual_service));
-            }
-            Err(conflicts) => {
-                conflicts.into_iter().for_each(|reason| reports.reject(key.clone(), reason));
-                rejected.push((virtual_service, key));
-            }
+        let tls = tls(version, Versions::Current);
+        let problems = match &tls {
+            _ if input.withheld.contains(&key) => None,
+            Err(problem) => Some(vec![format!("sslConfig: {problem}")]),
+            Ok(tls) => Some(claim(version, tls.as_ref(), bindings, &mut claims)),
+        };
+        if problems.as_ref().is_some_and(Vec::is_empty) {
+            remembered.insert(reference.clone(), Arc::clone(version));
+            chosen.insert(reference, Chosen { version: Arc::clone(version), tls: tls.ok().flatten() });
+        } else {
+            problems.into_iter().flatten().for_each(|reason| reports.reject(key.clone(), reason));
+            let complete = tls.is_ok();
+            rejected.push(Rejected { version, key, tls: tls.ok().flatten(), complete });
         }
     }
-    for (virtual_service, key) in &rejected {
-        let reference = virtual_service.meta.object_ref();
-        let Some(good) = last_good.virtual_services.get(&reference) else { continue };
-        remembered.virtual_services.insert(reference.clone(), Arc::clone(good));
-        if claim(good, bindings, &mut domains).is_ok() {
+    let unreadable = input.withheld.iter().filter(|object| {
+        object.kind == VIRTUAL_SERVICE && !input.virtual_services.contains_key(&object.object_ref())
+    });
+    let mut replaced = BTreeSet::new();
+    for key in rejected.iter().map(|rejected| &rejected.key).chain(unreadable) {
+        let reference = key.object_ref();
+        let Some(good) = last_good.get(&reference) else { continue };
+        remembered.insert(reference.clone(), Arc::clone(good));
+        let Ok(tls) = tls(good, Versions::LastGood) else { continue };
+        if claim(good, tls.as_ref(), bindings, &mut claims).is_empty() {
             let generation = good.meta.generation;
             let reason = format!("the last good version, generation {generation}, is served instead");
             reports.reject(key.clone(), reason);
-            chosen.insert(reference, Arc::clone(good));
+            replaced.insert(reference.clone());
+            chosen.insert(reference, Chosen { version: Arc::clone(good), tls });
         }
     }
-
-    let on = |binding: &Binding| Hosts {
-        good: chosen.iter().filter(|(vs, _)| binding.serves(vs)).map(|(_, vs)| Arc::clone(vs)).collect(),
-        closed: Vec::new(),
-    };
-    let mut by_binding: Vec<Hosts> = bindings.iter().map(on).collect();
-    for (virtual_service, key) in rejected {
-        let mut all = BTreeSet::new();
-        for ((binding, hosts), domains) in bindings.iter().zip(&mut by_binding).zip(&mut domains) {
-            let closed = domains.rest(virtual_service, binding);
-            if !closed.is_empty() {
-                all.extend(closed.iter().map(|domain| format!("{domain:?}")));
-                let virtual_service = virtual_service.meta.object_ref();
-                hosts.closed.push(Closed { virtual_service, domains: closed });
-            }
-        }
-        if !all.is_empty() {
-            let all = all.into_iter().collect::<Vec<_>>().join(", ");
-            reports.reject(key, format!("its remaining domains are answered with 403: {all}"));
+    let mut by_binding = chains(bindings, &chosen, &claims);
+    close(bindings, &rejected, &mut claims, &mut by_binding, reports);
+    let left_out = chosen.values().filter(|chosen| !replaced.contains(&chosen.version.meta.object_ref()));
+    for Chosen { version, tls } in left_out {
+        close_one(bindings, version, tls.as_ref(), &mut claims, &mut by_binding);
+    }
+    let chains = by_binding.iter_mut().flatten();
+    chains.for_each(|chain| chain.closed.sort_by(|a, b| a.virtual_service.cmp(&b.virtual_service)));
+    for (claims, chains) in claims.iter().zip(&mut by_binding) {
+        for chain in chains {
+            chain.misdirected =
+                chain.tls.as_ref().map(|tls| claims.misdirected(&tls.terms)).unwrap_or_default();
         }
     }
-    by_binding
-        .iter_mut()
-        .for_each(|hosts| hosts.closed.sort_by(|a, b| a.virtual_service.cmp(&b.virtual_service)));
-    Served { by_binding, last_good: remembered }
+    Served { by_binding, last_good: remembered, replaced }
 }
 
-/// Takes all domains on all bindings, or none and tells why.
+/// Takes everything on all bindings, or nothing and tells why. What is opened for the last good version of
+/// a Gateway does not count: nobody is to suffer from what somebody else got wrong.
 fn claim(
-    virtual_service: &VirtualService,
+    version: &VirtualService,
+    tls: Option<&Downstream>,
     bindings: &[Binding],
-    domains: &mut [Domains],
-) -> Result<(), Vec<String>> {
-    let reference = virtual_service.meta.object_ref();
-    let served = || bindings.iter().enumerate().filter(|(_, binding)| binding.serves(&reference));
-    let mut conflicts = Vec::new();
-    for (index, binding) in served() {
-        let listener = names::listener(binding.address);
-        for domain in &virtual_service.domains {
-            if let Some(owner) = domains[index].owners.get(domain) {
-                conflicts.push(format!(
-                    "domain {domain:?} on {listener} of proxy {} belongs to VirtualService {owner}, which is \
-                     older",
-                    binding.proxy
-                ));
+    claims: &mut [Claims],
+) -> Vec<String> {
+    let terms = tls.map(|tls| &tls.terms);
+    let mut served: Vec<(&Binding, &mut Claims)> =
+        bindings.iter().zip(claims).filter(|(binding, _)| binding.serves(version)).collect();
+    let of_current = served.iter().filter(|(binding, _)| !binding.outdated);
+    let conflicts: Vec<String> =
+        of_current.flat_map(|(binding, claims)| claims.conflicts(version, terms, binding)).collect();
+    if conflicts.is_empty() {
+        for (binding, claims) in &mut served {
+            if !binding.outdated || claims.conflicts(version, terms, binding).is_empty() {
+                claims.take(version, terms);
             }
         }
     }
-    if !conflicts.is_empty() {
-        return Err(conflicts);
-    }
-    for (index, _) in served() {
-        for domain in &virtual_service.domains {
-            domains[index].owners.insert(domain.clone(), reference.clone());
-        }
-    }
-    Ok(())
+    conflicts
 }
 
-// === impl Domains ===
+/// What is served on each chain of each binding.
+fn chains(
+    bindings: &[Binding],
+    chosen: &BTreeMap<ObjectRef, Chosen>,
+    claims: &[Claims],
+) -> Vec<Vec<ChainHosts>> {
+    let chains_of =
+        |(binding, claims): (&Binding, &Claims)| {
+            let mut chains: BTreeMap<Option<&TlsTerms>, ChainHosts> = BTreeMap::new();
+            let with_tls = claims.tls_chains();
+            chains.extend(with_tls.iter().map(|tls| {
+                (Some(&tls.terms), ChainHosts { tls: Some(tls.clone()), ..ChainHosts::default() })
+            }));
+            if !binding.ssl {
+                chains.insert(None, ChainHosts::default());
+            }
+            for Chosen { version, tls } in chosen.values().filter(|chosen| binding.serves(&chosen.version)) {
+                let terms = tls.as_ref().map(|tls| &tls.terms);
+                let Some(chain) = chains.get_mut(&terms).filter(|_| claims.hold(version, terms)) else {
+                    continue;
+                };
+                chain.good.push(Arc::clone(version));
+                if let Some(tls) = tls {
+                    chain.items.clone_from(&tls.items);
+                }
+            }
+            chains.into_values().collect()
+        };
+    bindings.iter().zip(claims).map(chains_of).collect()
+}
 
-impl Domains {
-    /// Takes the domains of this virtual service that have no owner yet.
-    fn rest(&mut self, virtual_service: &VirtualService, binding: &Binding) -> Vec<String> {
-        let reference = virtual_service.meta.object_ref();
-        if !binding.serves(&reference) {
-            return Vec::new();
+/// Closes what is left of rejected versions.
+fn close(
+    bindings: &[Binding],
+    rejected: &[Rejected<'_>],
+    claims: &mut [Claims],
+    by_binding: &mut [Vec<ChainHosts>],
+    reports: &mut Reports,
+) {
+    for Rejected { version, key, tls, complete } in rejected {
+        let served = bindings.iter().zip(&mut *claims).filter(|(binding, _)| binding.serves(version));
+        served.for_each(|(_, claims)| claims.ask(version));
+        // Without its certificate there is no chain on which it could be reached.
+        if *complete {
+            let all = close_one(bindings, version, tls.as_ref(), claims, by_binding);
+            if !all.is_empty() {
+                let all = all.into_iter().collect::<Vec<_>>().join(", ");
+                reports.reject(key.clone(), format!("its remaining domains are answered with 403: {all}"));
+            }
         }
-        let unowned = |domain: &&String| !self.owners.contains_key(*domain);
-        let rest: Vec<String> = virtual_service.domains.iter().filter(unowned).cloned().collect();
-        self.owners.extend(rest.iter().map(|domain| (domain.clone(), reference.clone())));
-        rest
+    }
+}
+
+/// Closes what of its domains nobody has.
+fn close_one(
+    bindings: &[Binding],
+    version: &VirtualService,
+    tls: Option<&Downstream>,
+    claims: &mut [Claims],
+    by_binding: &mut [Vec<ChainHosts>],
+) -> BTreeSet<String> {
+    let terms = tls.map(|tls| &tls.terms);
+    let mut all = BTreeSet::new();
+    let places = bindings.iter().zip(claims).zip(by_binding);
+    for ((_, claims), chains) in places.filter(|((binding, _), _)| binding.serves(version)) {
+        let domains = claims.rest(version, terms);
+        let chain = chains.iter_mut().find(|chain| chain.tls.as_ref().map(|tls| &tls.terms) == terms);
+        if let (Some(chain), false) = (chain, domains.is_empty()) {
+            all.extend(domains.iter().map(|domain| format!("{domain:?}")));
+            chain.closed.push(Closed { virtual_service: version.meta.object_ref(), domains });
+        }
+    }
+    all
+}
+
+// === impl ChainHosts ===
+
+impl ChainHosts {
+    /// The chain of this listener that serves these virtual hosts.
+    pub(super) fn chain(&self, listener: &str, mut virtual_hosts: Vec<Arc<VirtualHost>>) -> Chain {
+        virtual_hosts.sort_by(|a, b| a.name.cmp(&b.name));
+        let name = match &self.tls {
+            Some(ChainTls { server_names, fallback: false, .. }) => {
+                let first = server_names.first().map_or("", String::as_str);
+                names::route_config_of(listener, first)
+            }
+            _ => names::route_config(listener),
+        };
+        Chain { name, tls: self.tls.clone(), virtual_hosts, misdirected: self.misdirected.clone() }
     }
 }

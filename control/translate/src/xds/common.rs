@@ -7,8 +7,12 @@ use envoy_types::pb::envoy::config::core::v3::{
     Address, AggregatedConfigSource, ApiVersion, ConfigSource, Metadata, SocketAddress, address,
     config_source::ConfigSourceSpecifier, socket_address::PortSpecifier,
 };
-use envoy_types::pb::google::protobuf::{BoolValue, Duration, Struct, Value, value};
+use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
+use envoy_types::pb::envoy::r#type::v3::FractionalPercent;
+use envoy_types::pb::envoy::r#type::v3::fractional_percent::DenominatorType;
+use envoy_types::pb::google::protobuf::{BoolValue, Duration, Struct, UInt32Value, Value, value};
 use keyward_resource::ObjectRef;
+use keyward_resource::kinds::options::RegexRewrite;
 
 /// The key in `filter_metadata` under which everything generated says where it comes from.
 const ORIGIN: &str = "keyward.io";
@@ -74,4 +78,36 @@ pub(super) fn no() -> Option<BoolValue> {
 /// A duration.
 pub(super) fn seconds(seconds: i64) -> Option<Duration> {
     Some(Duration { seconds, nanos: 0 })
+}
+
+/// A number, where Envoy tells it from "not said".
+pub(super) fn count(value: u32) -> Option<UInt32Value> {
+    Some(UInt32Value { value })
+}
+
+/// A duration; one that Envoy cannot hold is as long as it can.
+pub(super) fn duration(duration: std::time::Duration) -> Duration {
+    /// The longest of a protobuf duration: 10,000 years.
+    const MAX_SECONDS: i64 = 315_576_000_000;
+    let seconds = i64::try_from(duration.as_secs()).unwrap_or(MAX_SECONDS).min(MAX_SECONDS);
+    let nanos = i32::try_from(duration.subsec_nanos()).unwrap_or(0);
+    Duration { seconds, nanos }
+}
+
+/// A regular expression; it has to match all of the text.
+pub(super) fn regex(regex: &str) -> RegexMatcher {
+    RegexMatcher { regex: regex.to_owned(), ..RegexMatcher::default() }
+}
+
+/// What a regular expression matches is replaced.
+pub(super) fn regex_rewrite(rewrite: &RegexRewrite) -> RegexMatchAndSubstitute {
+    RegexMatchAndSubstitute {
+        pattern: Some(regex(&rewrite.regex)),
+        substitution: rewrite.substitution.clone(),
+    }
+}
+
+/// A share in millionths.
+pub(super) fn per_million(numerator: u32) -> FractionalPercent {
+    FractionalPercent { numerator, denominator: DenominatorType::Million.into() }
 }

@@ -9,6 +9,7 @@ use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
 use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
+use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::Secret;
 use envoy_types::pb::google::protobuf::Any;
 use prost::bytes::{Buf, Bytes};
 use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint};
@@ -24,6 +25,8 @@ pub const ENDPOINT: &str = "type.googleapis.com/envoy.config.endpoint.v3.Cluster
 pub const LISTENER: &str = "type.googleapis.com/envoy.config.listener.v3.Listener";
 /// The type URL of `RouteConfiguration`.
 pub const ROUTE: &str = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration";
+/// The type URL of `Secret`, which holds what no other resource may.
+pub const SECRET: &str = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret";
 /// The type URL of `TypedExtensionConfig`.
 pub const EXTENSION: &str = "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig";
 
@@ -52,15 +55,27 @@ const CAPABILITIES: Shape = Shape(&[(1, Inner::Map(None))]);
 const VM: Shape = Shape(&[(8, Inner::Message(&CAPABILITIES))]);
 const PLUGIN: Shape = Shape(&[(3, Inner::Message(&VM)), (6, Inner::Message(&CAPABILITIES))]);
 
+const LB_ENDPOINT: Shape = Shape(&[(3, Inner::Message(&METADATA))]);
+const LOCALITY: Shape = Shape(&[(2, Inner::Message(&LB_ENDPOINT))]);
+const LOAD_ASSIGNMENT: Shape = Shape(&[(2, Inner::Message(&LOCALITY))]);
+const SOCKET_MATCH: Shape = Shape(&[(2, Inner::Message(&STRUCT))]);
+
 /// The shapes of all messages that are encoded here and have maps set somewhere inside. A map that
 /// is missing here is found by the test that encodes the same proxy again and again.
 fn shape(full_name: &str) -> Shape {
     match full_name {
-        "envoy.config.cluster.v3.Cluster" => Shape(&[(25, Inner::Message(&METADATA))]),
+        "envoy.config.cluster.v3.Cluster" => Shape(&[
+            (25, Inner::Message(&METADATA)),
+            (33, Inner::Message(&LOAD_ASSIGNMENT)),
+            (36, Inner::Map(None)),
+            (43, Inner::Message(&SOCKET_MATCH)),
+        ]),
+        "envoy.config.endpoint.v3.ClusterLoadAssignment" => LOAD_ASSIGNMENT,
         "envoy.config.listener.v3.Listener" => Shape(&[(6, Inner::Message(&METADATA))]),
         "envoy.config.route.v3.RouteConfiguration" => {
             Shape(&[(2, Inner::Message(&VIRTUAL_HOST)), (17, Inner::Message(&METADATA))])
         }
+        "envoy.config.route.v3.VirtualHost" => VIRTUAL_HOST,
         "envoy.extensions.filters.http.wasm.v3.Wasm" => Shape(&[(1, Inner::Message(&PLUGIN))]),
         _ => Shape(&[]),
     }
@@ -69,6 +84,26 @@ fn shape(full_name: &str) -> Shape {
 /// Encodes a resource.
 pub(super) fn encode<M: Resource>(name: &str, message: &M) -> Encoded {
     Encoded { name: name.to_owned(), type_url: M::TYPE_URL, bytes: bytes(message) }
+}
+
+/// Encodes a message that becomes a part of others.
+pub(super) fn part<M: Message + Name>(message: &M) -> Bytes {
+    bytes(message)
+}
+
+/// Encodes a resource that is a head, encoded parts under one field, and a tail, in the order in which
+/// the whole would be encoded: the head has lower field numbers than the parts, the tail higher ones.
+pub(super) fn around<'a, M: Resource>(
+    name: &str,
+    head: &M,
+    field: u32,
+    parts: impl Iterator<Item = &'a Bytes>,
+    tail: &M,
+) -> Encoded {
+    let mut whole = bytes(head).to_vec();
+    parts.for_each(|part| put(field, part, &mut whole));
+    whole.extend_from_slice(&bytes(tail));
+    Encoded { name: name.to_owned(), type_url: M::TYPE_URL, bytes: whole.into() }
 }
 
 /// Packs a message.
@@ -183,4 +218,8 @@ impl Resource for RouteConfiguration {
 
 impl Resource for TypedExtensionConfig {
     const TYPE_URL: &'static str = EXTENSION;
+}
+
+impl Resource for Secret {
+    const TYPE_URL: &'static str = SECRET;
 }

@@ -10,7 +10,7 @@ use envoy_types::pb::envoy::config::route::v3::{
 
 use super::{XdsResources, encode, http_filters, listeners};
 use crate::input::Settings;
-use crate::proxy::{Listener, names};
+use crate::proxy::{Chain, Listener, names};
 
 const LISTENER_NAME: &str = "listener-misconfigured-node";
 
@@ -18,13 +18,9 @@ const LISTENER_NAME: &str = "listener-misconfigured-node";
 /// starts an Envoy with a wrong bootstrap finds out with the first request.
 #[must_use]
 pub fn misconfigured_node(settings: &Settings) -> XdsResources {
-    let listener = Listener {
-        name: LISTENER_NAME.to_owned(),
-        address: settings.default_gateway,
-        gateway: None,
-        virtual_hosts: Vec::new(),
-    };
-    let manager = listeners::manager(LISTENER_NAME, settings, vec![http_filters::router()]);
+    let chain = Chain::plain(names::route_config(LISTENER_NAME), Vec::new());
+    let listener = Listener::new(LISTENER_NAME.to_owned(), settings.default_gateway, vec![chain.clone()]);
+    let manager = listeners::manager(&listener, &chain.name, settings, vec![http_filters::router()]);
     let body =
         DataSource { specifier: Some(Specifier::InlineString(text(settings))), ..DataSource::default() };
     let answer = Route {
@@ -41,7 +37,7 @@ pub fn misconfigured_node(settings: &Settings) -> XdsResources {
         ..Route::default()
     };
     let routes = RouteConfiguration {
-        name: names::route_config(LISTENER_NAME),
+        name: chain.name.clone(),
         virtual_hosts: vec![VirtualHost {
             name: "misconfigured-node".to_owned(),
             domains: vec!["*".to_owned()],
@@ -51,7 +47,13 @@ pub fn misconfigured_node(settings: &Settings) -> XdsResources {
         ..RouteConfiguration::default()
     };
     let mut resources = XdsResources::default();
-    resources.add(encode::encode(LISTENER_NAME, &listeners::message(&listener, &manager)), &[]);
+    resources.add(
+        encode::encode(
+            LISTENER_NAME,
+            &listeners::message(&listener, listeners::filter_chains(&chain, &manager)),
+        ),
+        &[],
+    );
     resources.add(encode::encode(&routes.name, &routes), &[]);
     resources
 }

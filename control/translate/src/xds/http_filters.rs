@@ -7,6 +7,8 @@ use envoy_types::pb::envoy::config::core::v3::ExtensionConfigSource;
 use envoy_types::pb::envoy::config::rbac::v3 as rbac;
 use envoy_types::pb::envoy::config::route::v3::header_matcher::HeaderMatchSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{FilterConfig, HeaderMatcher};
+use envoy_types::pb::envoy::extensions::filters::http::cors::v3::Cors;
+use envoy_types::pb::envoy::extensions::filters::http::fault::v3::HttpFault;
 use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
 use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::Rbac;
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
@@ -16,15 +18,19 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 use envoy_types::pb::google::protobuf::Any;
 use prost::Name;
 
-use super::{common, encode, identity};
+use super::{common, cors, encode, fault, identity};
 use crate::input::Settings;
-use crate::proxy::Auth;
+use crate::proxy::{Auth, Route};
 
 /// The filter that verifies API keys, in the chain, in routes and as the name of its extension. A
 /// route that names it otherwise would not be secured, and Envoy would not say so.
 pub const FILTER_NAME: &str = "keyward.api_key";
 /// The guard behind it.
 pub const GUARD_NAME: &str = "envoy.filters.http.rbac";
+/// Makes faults for tests.
+pub const FAULT_NAME: &str = "envoy.filters.http.fault";
+/// Answers and marks cross-origin requests.
+pub const CORS_NAME: &str = "envoy.filters.http.cors";
 /// Removes the identity from trailers.
 const TRAILERS_NAME: &str = "envoy.filters.http.header_mutation";
 /// Sends the request on.
@@ -33,8 +39,12 @@ const ROUTER_NAME: &str = "envoy.filters.http.router";
 /// The filters in order.
 pub(super) fn chain(settings: &Settings) -> Vec<HttpFilter> {
     vec![
-        // First: Envoy decides which filters run from the first match of the route, so nothing may
-        // change the request, and with it the match, before this.
+        // Before authentication, as in the original product: a preflight carries no key, and a fault is
+        // to look like a failure of the network. Neither changes a request: Envoy decides which filters
+        // run from the first match of the route, so nothing may change it, and with it the match,
+        // before the next filter.
+        off(native(FAULT_NAME, encode::any(&HttpFault::default()))),
+        off(native(CORS_NAME, encode::any(&Cors {}))),
         api_key(),
         // Right behind: what the filter would have stopped stops here when the filter was bypassed,
         // missing or dead. Nobody else can have set the header: see `identity`.
@@ -47,15 +57,19 @@ pub(super) fn chain(settings: &Settings) -> Vec<HttpFilter> {
     ]
 }
 
-/// What the routes with this authentication turn on: both filters or none.
-pub(super) fn per_route(auth: &Auth) -> HashMap<String, Any> {
-    let names: &[&str] = match auth {
+/// What a route turns on: both filters of authentication or none, whatever the route does with those
+/// who are let through; and what its options need.
+pub(super) fn per_route(route: &Route) -> HashMap<String, Any> {
+    let secured: &[&str] = match route.auth {
         Auth::Open => &[],
         Auth::Secured { .. } | Auth::Denied { .. } => &[FILTER_NAME, GUARD_NAME],
     };
     // Present but empty: it turns the filter on and configures nothing.
-    let on = FilterConfig { config: Some(Any::default()), ..FilterConfig::default() };
-    names.iter().map(|name| ((*name).to_owned(), encode::any(&on))).collect()
+    let mut on: Vec<(&str, Any)> = secured.iter().map(|name| (*name, Any::default())).collect();
+    on.extend(route.faults.iter().map(|faults| (FAULT_NAME, encode::any(&fault::fault(faults)))));
+    on.extend(route.cors.iter().map(|policy| (CORS_NAME, encode::any(&cors::policy(policy)))));
+    let turned_on = |config| FilterConfig { config: Some(config), ..FilterConfig::default() };
+    on.into_iter().map(|(name, config)| (name.to_owned(), encode::any(&turned_on(config)))).collect()
 }
 
 fn api_key() -> HttpFilter {
@@ -92,10 +106,7 @@ fn guard(settings: &Settings) -> HttpFilter {
         policies: HashMap::from([("identified".to_owned(), identified)]),
         ..rbac::Rbac::default()
     };
-    HttpFilter {
-        disabled: true,
-        ..native(GUARD_NAME, encode::any(&Rbac { rules: Some(rules), ..Rbac::default() }))
-    }
+    off(native(GUARD_NAME, encode::any(&Rbac { rules: Some(rules), ..Rbac::default() })))
 }
 
 /// Rules that allow nothing. Without rules at all everything would be allowed.
@@ -118,6 +129,11 @@ fn trailers(settings: &Settings) -> HttpFilter {
 pub(super) fn router() -> HttpFilter {
     // The response of the upstream goes out as it came: no x-envoy-upstream-service-time.
     native(ROUTER_NAME, encode::any(&Router { suppress_envoy_headers: true, ..Router::default() }))
+}
+
+/// Unless a route turns it on.
+fn off(filter: HttpFilter) -> HttpFilter {
+    HttpFilter { disabled: true, ..filter }
 }
 
 fn native(name: &str, config: Any) -> HttpFilter {

@@ -6,7 +6,10 @@ use envoy_types::pb::envoy::config::listener::v3::listener::ConnectionBalanceCon
 use envoy_types::pb::envoy::config::listener::v3::listener::connection_balance_config::{
     BalanceType, ExactBalance,
 };
-use envoy_types::pb::envoy::config::listener::v3::{Filter, FilterChain, Listener as ListenerMessage};
+use envoy_types::pb::envoy::config::listener::v3::{
+    Filter, FilterChain, FilterChainMatch, Listener as ListenerMessage, ListenerFilter, listener_filter,
+};
+use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_connection_manager::{
     CodecType, PathWithEscapedSlashesAction, RouteSpecifier, ServerHeaderTransformation,
 };
@@ -16,12 +19,15 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation;
 use keyward_resource::ObjectRef;
 
-use super::{common, encode, http_filters, identity};
+use super::{common, encode, http_filters, http_options, identity, tls};
 use crate::input::Settings;
-use crate::proxy::{Listener, names};
+use crate::proxy::{Chain, ChainTls, Listener, names};
 use crate::translate::kind;
 
 const MANAGER_NAME: &str = "envoy.filters.network.http_connection_manager";
+const INSPECTOR_NAME: &str = "envoy.filters.listener.tls_inspector";
+/// Ends the name of the filter chain that takes what no other takes.
+const FALLBACK_SUFFIX: &str = "-fallback";
 const EARLY_NAME: &str = "envoy.http.early_header_mutation.header_mutation";
 /// How long a client may take for its request headers, so that slow ones cannot hold connections.
 const REQUEST_HEADERS_TIMEOUT_SECONDS: i64 = 10;
@@ -30,20 +36,26 @@ const REQUEST_HEADERS_TIMEOUT_SECONDS: i64 = 10;
 pub(super) fn listener(listener: &Listener, settings: &Settings) -> ListenerMessage {
     let default_gateway = ObjectRef::new(&settings.system_namespace, names::DEFAULT_PROXY);
     let gateway = listener.gateway.as_ref().unwrap_or(&default_gateway);
-    let manager = manager(&listener.name, settings, http_filters::chain(settings));
-    ListenerMessage { metadata: Some(common::origin(kind::GATEWAY, gateway)), ..message(listener, &manager) }
+    let chains = listener.chains.iter().flat_map(|chain| {
+        let manager = manager(listener, &chain.name, settings, http_filters::chain(settings));
+        filter_chains(chain, &manager)
+    });
+    ListenerMessage {
+        metadata: Some(common::origin(kind::GATEWAY, gateway)),
+        ..message(listener, chains.collect())
+    }
 }
 
-/// The bare listener around a connection manager.
-pub(super) fn message(listener: &Listener, manager: &HttpConnectionManager) -> ListenerMessage {
-    let filter = Filter {
-        name: MANAGER_NAME.to_owned(),
-        config_type: Some(ConfigType::TypedConfig(encode::any(manager))),
-    };
+/// The bare listener around its filter chains.
+pub(super) fn message(listener: &Listener, filter_chains: Vec<FilterChain>) -> ListenerMessage {
+    let has_tls = listener.chains.iter().any(|chain| chain.tls.is_some());
     ListenerMessage {
         name: listener.name.clone(),
         address: Some(common::bind(listener.address)),
-        filter_chains: vec![FilterChain { filters: vec![filter], ..FilterChain::default() }],
+        filter_chains,
+        per_connection_buffer_limit_bytes: listener.buffer_limit.and_then(common::count),
+        // Reads the server name, by which the chain is chosen, off the handshake.
+        listener_filters: has_tls.then(tls_inspector).into_iter().collect(),
         // The port belongs to one Envoy. With its default, SO_REUSEPORT, a second one opens the same
         // port without a word and takes a share of the connections: an orphan with old keys would go
         // on answering. Without it the workers accept from one socket, so the connections are spread
@@ -54,22 +66,56 @@ pub(super) fn message(listener: &Listener, manager: &HttpConnectionManager) -> L
     }
 }
 
+/// A chain for its server names, and the same once more for all that no other chain takes.
+pub(super) fn filter_chains(chain: &Chain, manager: &HttpConnectionManager) -> Vec<FilterChain> {
+    let filter = Filter {
+        name: MANAGER_NAME.to_owned(),
+        config_type: Some(ConfigType::TypedConfig(encode::any(manager))),
+    };
+    let bare = FilterChain { filters: vec![filter], name: chain.name.clone(), ..FilterChain::default() };
+    let Some(ChainTls { server_names, fallback, terms }) = &chain.tls else { return vec![bare] };
+    let bare = FilterChain {
+        transport_socket: Some(tls::downstream(terms)),
+        transport_socket_connect_timeout: terms.connect_timeout.map(common::duration),
+        ..bare
+    };
+    let named = (!server_names.is_empty()).then(|| FilterChain {
+        filter_chain_match: Some(FilterChainMatch {
+            server_names: server_names.clone(),
+            ..FilterChainMatch::default()
+        }),
+        ..bare.clone()
+    });
+    // Envoy wants each chain to have a name of its own.
+    let unnamed = fallback.then(|| FilterChain { name: format!("{}{FALLBACK_SUFFIX}", bare.name), ..bare });
+    named.into_iter().chain(unnamed).collect()
+}
+
+fn tls_inspector() -> ListenerFilter {
+    ListenerFilter {
+        name: INSPECTOR_NAME.to_owned(),
+        config_type: Some(listener_filter::ConfigType::TypedConfig(encode::any(&TlsInspector::default()))),
+        ..ListenerFilter::default()
+    }
+}
+
 fn exact_balance() -> ConnectionBalanceConfig {
     ConnectionBalanceConfig { balance_type: Some(BalanceType::ExactBalance(ExactBalance {})) }
 }
 
-/// The connection manager of a listener.
+/// The connection manager of a chain of a listener.
 pub(super) fn manager(
-    listener: &str,
+    listener: &Listener,
+    routes: &str,
     settings: &Settings,
     filters: Vec<HttpFilter>,
 ) -> HttpConnectionManager {
-    let rds = Rds { config_source: Some(common::ads()), route_config_name: names::route_config(listener) };
+    let rds = Rds { config_source: Some(common::ads()), route_config_name: routes.to_owned() };
     // Before everything else, on every request, whatever route it takes: see `identity`.
     let strip = HeaderMutation { mutations: identity::removals(&settings.identity_header) };
     let early = TypedExtensionConfig { name: EARLY_NAME.to_owned(), typed_config: Some(encode::any(&strip)) };
-    HttpConnectionManager {
-        stat_prefix: listener.to_owned(),
+    let mut manager = HttpConnectionManager {
+        stat_prefix: listener.name.clone(),
         codec_type: CodecType::Auto.into(),
         route_specifier: Some(RouteSpecifier::Rds(rds)),
         http_filters: filters,
@@ -90,5 +136,7 @@ pub(super) fn manager(
         server_header_transformation: ServerHeaderTransformation::PassThrough.into(),
         request_headers_timeout: common::seconds(REQUEST_HEADERS_TIMEOUT_SECONDS),
         ..HttpConnectionManager::default()
-    }
+    };
+    http_options::apply(&listener.http, &mut manager);
+    manager
 }

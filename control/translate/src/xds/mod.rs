@@ -3,26 +3,35 @@
 mod blame;
 mod clusters;
 mod common;
+mod cors;
 mod encode;
+mod encoder;
 mod extension;
 mod fallback;
+mod fault;
 mod http_filters;
+mod http_options;
 mod identity;
 mod listeners;
+mod misdirected;
 mod routes;
+mod secrets;
+mod tls;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use keyward_resource::{ObjectKey, ObjectRef};
 use prost::bytes::Bytes;
 
-pub use self::encode::{CLUSTER, ENDPOINT, EXTENSION, LISTENER, ROUTE};
+pub use self::encode::{CLUSTER, ENDPOINT, EXTENSION, LISTENER, ROUTE, SECRET};
+pub use self::encoder::Encoder;
 pub use self::extension::filter_config;
 pub use self::fallback::misconfigured_node;
-pub use self::http_filters::{FILTER_NAME, GUARD_NAME};
+pub use self::http_filters::{CORS_NAME, FAULT_NAME, FILTER_NAME, GUARD_NAME};
 
 use crate::input::Settings;
-use crate::proxy::Proxy;
+use crate::proxy::{Listener, Proxy};
 use crate::translate::kind;
 
 /// The filter module.
@@ -36,7 +45,7 @@ pub struct FilterCode {
 }
 
 /// One xDS resource, encoded. The same content has the same bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Encoded {
     /// The resource name.
     pub name: String,
@@ -53,6 +62,8 @@ pub struct XdsResources {
     pub clusters: Vec<Encoded>,
     /// `ClusterLoadAssignment`.
     pub endpoints: Vec<Encoded>,
+    /// `Secret`: the only resources with private keys in them.
+    pub secrets: Vec<Encoded>,
     /// `Listener`.
     pub listeners: Vec<Encoded>,
     /// `RouteConfiguration`.
@@ -70,26 +81,43 @@ pub struct XdsResources {
 /// Makes the resources of a proxy.
 #[must_use]
 pub fn xds(proxy: &Proxy, filter: &FilterCode, settings: &Settings) -> XdsResources {
+    Encoder::default().xds(proxy, filter, settings)
+}
+
+fn resources(proxy: &Proxy, filter: &FilterCode, settings: &Settings, encoder: &mut Encoder) -> XdsResources {
     let mut resources = XdsResources::default();
     for cluster in proxy.clusters.values() {
         let origin = [kind_key(kind::UPSTREAM, &cluster.upstream)];
-        resources.add(encode::encode(&cluster.name, &clusters::cluster(cluster)), &origin);
-        if let Some(assignment) = clusters::load_assignment(cluster) {
-            resources.endpoints_of_cluster.insert(cluster.name.clone(), assignment.cluster_name.clone());
-            resources.add(encode::encode(&assignment.cluster_name, &assignment), &origin);
+        let encoded = encoder.cluster(cluster);
+        resources.add(encoded.cluster, &origin);
+        if let Some(endpoints) = encoded.endpoints {
+            resources.endpoints_of_cluster.insert(cluster.name.clone(), endpoints.name.clone());
+            resources.add(endpoints, &origin);
         }
     }
+    for (name, secret) in &proxy.secrets {
+        let origin: Vec<ObjectKey> = secret.made_from.iter().cloned().collect();
+        resources.add(encode::encode(name, &secrets::secret(name, &secret.content)), &origin);
+    }
     for listener in &proxy.listeners {
-        let mut origin: Vec<ObjectKey> =
+        let origin: Vec<ObjectKey> =
             listener.gateway.iter().map(|gateway| kind_key(kind::GATEWAY, gateway)).collect();
         let message = listeners::listener(listener, settings);
         resources.add(encode::encode(&listener.name, &message), &origin);
-        // Two virtual hosts may come from one virtual service.
-        let hosts: BTreeSet<&ObjectRef> =
-            listener.virtual_hosts.iter().map(|host| &host.virtual_service).collect();
-        origin.extend(hosts.into_iter().map(|host| kind_key(kind::VIRTUAL_SERVICE, host)));
-        let message = routes::route_configuration(listener, settings);
-        resources.add(encode::encode(&message.name, &message), &origin);
+        for chain in &listener.chains {
+            // Two virtual hosts may come from one virtual service.
+            let hosts: BTreeSet<&ObjectRef> =
+                chain.virtual_hosts.iter().map(|host| &host.virtual_service).collect();
+            let hosts = hosts.into_iter().map(|host| kind_key(kind::VIRTUAL_SERVICE, host));
+            let origin: Vec<ObjectKey> = origin.iter().cloned().chain(hosts).collect();
+            let served = chain.virtual_hosts.iter().map(|host| encoder.host(host));
+            let elsewhere = misdirected::virtual_host(&chain.misdirected).map(|host| encode::part(&host));
+            let hosts: Vec<Bytes> = served.chain(elsewhere).collect();
+            resources.add(
+                routes::route_configuration(&chain.name, &listener.routes, settings, hosts.iter()),
+                &origin,
+            );
+        }
     }
     let message = extension::extension(&filter_config(proxy, settings), filter);
     let auth_configs: Vec<ObjectKey> = proxy.policies.keys().filter_map(|id| auth_config_key(id)).collect();
@@ -107,12 +135,26 @@ fn kind_key(kind: &'static str, reference: &ObjectRef) -> ObjectKey {
     ObjectKey::new(kind, &reference.namespace, &reference.name)
 }
 
+// === impl Encoder ===
+
+impl Encoder {
+    /// Makes the resources of a proxy, see [`xds`].
+    #[must_use]
+    pub fn xds(&mut self, proxy: &Proxy, filter: &FilterCode, settings: &Settings) -> XdsResources {
+        let hosts = proxy.listeners.iter().flat_map(Listener::virtual_hosts).count();
+        let made = resources(proxy, filter, settings, self);
+        self.tidy(hosts, proxy.clusters.len());
+        made
+    }
+}
+
 // === impl XdsResources ===
 
 impl XdsResources {
     /// All resources, clusters first: the order in which they are to be sent.
     pub fn iter(&self) -> impl Iterator<Item = &Encoded> {
-        let lists = [&self.clusters, &self.endpoints, &self.listeners, &self.routes, &self.extensions];
+        let lists =
+            [&self.clusters, &self.endpoints, &self.secrets, &self.listeners, &self.routes, &self.extensions];
         lists.into_iter().flatten()
     }
 
@@ -121,6 +163,7 @@ impl XdsResources {
         let list = match encoded.type_url {
             CLUSTER => &mut self.clusters,
             ENDPOINT => &mut self.endpoints,
+            SECRET => &mut self.secrets,
             LISTENER => &mut self.listeners,
             ROUTE => &mut self.routes,
             _ => &mut self.extensions,
@@ -132,6 +175,7 @@ impl XdsResources {
         let lists = [
             &mut self.clusters,
             &mut self.endpoints,
+            &mut self.secrets,
             &mut self.listeners,
             &mut self.routes,
             &mut self.extensions,
@@ -139,5 +183,18 @@ impl XdsResources {
         for list in lists {
             list.sort_by(|a, b| a.name.cmp(&b.name));
         }
+    }
+}
+
+// === impl Encoded ===
+
+/// The content is left out: it may hold a private key.
+impl fmt::Debug for Encoded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoded")
+            .field("type_url", &self.type_url)
+            .field("name", &self.name)
+            .field("len", &self.bytes.len())
+            .finish_non_exhaustive()
     }
 }

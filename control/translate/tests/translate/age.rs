@@ -25,8 +25,7 @@ fn older(one: Creation<'_>, other: Creation<'_>) -> String {
     }
     let output = translate(&input, &settings(), &LastGood::default());
     let listeners: Vec<_> = output.proxies.values().flat_map(|proxy| &proxy.listeners).collect();
-    let owners: Vec<&ObjectRef> =
-        listeners[0].virtual_hosts.iter().map(|host| &host.virtual_service).collect();
+    let owners: Vec<&ObjectRef> = listeners[0].virtual_hosts().map(|host| &host.virtual_service).collect();
     assert_eq!((listeners.len(), &owners[..]), (1, &[listeners[0].gateway.as_ref().expect("a gateway")][..]));
     owners[0].name.clone()
 }

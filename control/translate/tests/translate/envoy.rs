@@ -10,19 +10,26 @@ use envoy_types::pb::envoy::config::cluster::v3::Cluster;
 use envoy_types::pb::envoy::config::cluster::v3::cluster::{ClusterDiscoveryType, DiscoveryType};
 use envoy_types::pb::envoy::config::core::v3::grpc_service::{EnvoyGrpc, TargetSpecifier};
 use envoy_types::pb::envoy::config::core::v3::{ApiConfigSource, ApiVersion, GrpcService, Node, api_config_source};
+use envoy_types::pb::envoy::config::core::v3::{TransportSocket, transport_socket};
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType;
-use envoy_types::pb::envoy::config::listener::v3::Listener;
+use envoy_types::pb::envoy::config::listener::v3::{FilterChain, Listener};
+use envoy_types::pb::envoy::extensions::transport_sockets::proxy_protocol::v3::ProxyProtocolUpstreamTransport;
+use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::common_tls_context::ValidationContextType;
+use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
+    CommonTlsContext, DownstreamTlsContext, UpstreamTlsContext,
+};
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_connection_manager::RouteSpecifier;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::{
     HttpConnectionManager, http_filter,
 };
 use envoy_types::pb::google::protobuf::Any;
 use keyward_resource::kinds::ExtAuth;
+use keyward_resource::kinds::options::HostRewrite;
 use keyward_translate::xds::{FILTER_NAME, GUARD_NAME};
 use keyward_translate::{Input, Settings, XdsResources, misconfigured_node, translate, xds};
 use prost::{Message, Name};
 
-use crate::decoded::{Decoded, decode, manager};
+use crate::decoded::{Decoded, decode, manager, unpack};
 use crate::support::{
     Put, auth_config, by_name, filter, gateway, resources, root, route, settings, upstream, virtual_service,
 };
@@ -36,7 +43,7 @@ fn everything() -> Input {
     upstream("names", &[("localhost", 80), ("127.0.0.1", 81)]).put(&mut input);
     auth_config("keys").put(&mut input);
     let mut rewritten = route("/rewritten", "names", None);
-    rewritten.auto_host_rewrite = true;
+    rewritten.options.host_rewrite = Some(HostRewrite::Auto(true));
     rewritten.name = Some("with | and / in it".to_owned());
     let routes = vec![
         route("/open", "addresses", Some(ExtAuth::Disable)),
@@ -154,6 +161,7 @@ pub(crate) fn bootstrap(decoded: &Decoded, settings: &Settings, filter: Filter) 
                 .map(|listener| with_discovered(listener, decoded, filter))
                 .collect(),
             clusters: control,
+            secrets: decoded.secrets.clone(),
             ..StaticResources::default()
         }),
         ..Bootstrap::default()
@@ -171,20 +179,29 @@ fn control_cluster(settings: &Settings) -> XdsResources {
 }
 
 fn with_endpoints(cluster: &Cluster, decoded: &Decoded) -> Cluster {
+    let mut cluster = cluster.clone();
+    let sockets = cluster.transport_socket_matches.iter_mut().filter_map(|one| one.transport_socket.as_mut());
+    sockets.chain(&mut cluster.transport_socket).for_each(static_tls);
     let Some(endpoints) = decoded.endpoints.iter().find(|endpoints| endpoints.cluster_name == cluster.name)
     else {
-        return cluster.clone();
+        return cluster;
     };
     Cluster {
         cluster_discovery_type: Some(ClusterDiscoveryType::Type(DiscoveryType::Static.into())),
         eds_cluster_config: None,
         load_assignment: Some(endpoints.clone()),
-        ..cluster.clone()
+        ..cluster
     }
 }
 
 fn with_discovered(listener: &Listener, decoded: &Decoded, instead: Filter) -> Listener {
-    let mut manager = manager(listener);
+    let mut listener = listener.clone();
+    listener.filter_chains.iter_mut().for_each(|chain| discover(chain, decoded, instead));
+    listener
+}
+
+fn discover(chain: &mut FilterChain, decoded: &Decoded, instead: Filter) {
+    let mut manager = manager(chain);
     let Some(RouteSpecifier::Rds(rds)) = &manager.route_specifier else { panic!("no route discovery") };
     let routes = decoded.routes.iter().find(|routes| routes.name == rds.route_config_name);
     manager.route_specifier = Some(RouteSpecifier::RouteConfig(routes.expect("its routes").clone()));
@@ -204,8 +221,41 @@ fn with_discovered(listener: &Listener, decoded: &Decoded, instead: Filter) -> L
     if instead == Filter::Default {
         manager.http_filters.retain(|filter| filter.name != GUARD_NAME);
     }
-    let mut listener = listener.clone();
     let packed = Any { type_url: HttpConnectionManager::type_url(), value: manager.encode_to_vec() };
-    listener.filter_chains[0].filters[0].config_type = Some(ConfigType::TypedConfig(packed));
-    listener
+    chain.filters[0].config_type = Some(ConfigType::TypedConfig(packed));
+    if let Some(socket) = &mut chain.transport_socket {
+        static_tls(socket);
+    }
+}
+
+/// Secrets of the bootstrap have no source to be discovered from: Envoy looks them up there by name.
+fn static_tls(socket: &mut TransportSocket) {
+    let Some(transport_socket::ConfigType::TypedConfig(config)) = &mut socket.config_type else {
+        panic!("no typed config")
+    };
+    let without = |common: &mut Option<CommonTlsContext>| {
+        let common = common.as_mut().expect("a context");
+        common.tls_certificate_sds_secret_configs.iter_mut().for_each(|secret| secret.sds_config = None);
+        match &mut common.validation_context_type {
+            Some(ValidationContextType::ValidationContextSdsSecretConfig(secret)) => secret.sds_config = None,
+            Some(ValidationContextType::CombinedValidationContext(both)) => {
+                let secret = both.validation_context_sds_secret_config.as_mut().expect("a secret");
+                secret.sds_config = None;
+            }
+            _ => {}
+        }
+    };
+    if config.type_url == DownstreamTlsContext::type_url() {
+        let mut context: DownstreamTlsContext = unpack(config);
+        without(&mut context.common_tls_context);
+        config.value = context.encode_to_vec();
+    } else if config.type_url == UpstreamTlsContext::type_url() {
+        let mut context: UpstreamTlsContext = unpack(config);
+        without(&mut context.common_tls_context);
+        config.value = context.encode_to_vec();
+    } else if config.type_url == ProxyProtocolUpstreamTransport::type_url() {
+        let mut header: ProxyProtocolUpstreamTransport = unpack(config);
+        static_tls(header.transport_socket.as_mut().expect("what is inside"));
+        config.value = header.encode_to_vec();
+    }
 }

@@ -1,7 +1,8 @@
-//! `testdata/translate/<case>/{in.yaml,out.yaml}`. A case may have a `before.yaml`: a state of the
-//! resources that was translated before, so that there are last good versions.
+//! `testdata/translate/<case>/{in.yaml,status.yaml,proxy.yaml,xds.yaml}`. A case may have a
+//! `before.yaml`: a state of the resources that was translated before, so that there are last good
+//! versions. A `settings.yaml` stands for what the Settings say; a `requests.yaml` is for the real Envoy.
 //!
-//! `UPDATE_GOLDENS=1` rewrites every `out.yaml` and deletes those whose case is gone.
+//! `UPDATE_GOLDENS=1` rewrites the last three and deletes those whose case is gone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,25 +44,32 @@ fn check(case: &Path, update: bool) -> Result<(), String> {
         LastGood::default()
     };
     let output = translate(&read(&case.join("in.yaml")), &settings(), &last_good);
-    let shown = serde_saphyr::to_string(&view::output(&output)).expect("YAML");
-    let actual = format!("{HEADER}{shown}");
-    let golden = case.join("out.yaml");
+    let failures: Vec<String> = view::output(&output)
+        .iter()
+        .filter_map(|(file, shown)| {
+            let shown = serde_saphyr::to_string(shown).expect("YAML");
+            compare(&case.join(file), &format!("{HEADER}{shown}"), update)
+        })
+        .collect();
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+fn compare(golden: &Path, actual: &str, update: bool) -> Option<String> {
     if update {
-        fs::write(&golden, actual).expect("the golden can be written");
-        return Ok(());
+        fs::write(golden, actual).expect("the golden can be written");
+        return None;
     }
-    let expected = fs::read_to_string(&golden).unwrap_or_default();
+    let expected = fs::read_to_string(golden).unwrap_or_default();
     let differs = expected.lines().zip(actual.lines()).position(|(expected, actual)| expected != actual);
-    match differs.or((expected != actual).then(|| expected.lines().count().min(actual.lines().count()))) {
-        None => Ok(()),
-        Some(line) => Err(format!(
-            "{} differs from line {}:\n- {}\n+ {}",
-            golden.display(),
-            line + 1,
-            expected.lines().nth(line).unwrap_or("(end)"),
-            actual.lines().nth(line).unwrap_or("(end)"),
-        )),
-    }
+    let line =
+        differs.or((expected != actual).then(|| expected.lines().count().min(actual.lines().count())))?;
+    Some(format!(
+        "{} differs from line {}:\n- {}\n+ {}",
+        golden.display(),
+        line + 1,
+        expected.lines().nth(line).unwrap_or("(end)"),
+        actual.lines().nth(line).unwrap_or("(end)"),
+    ))
 }
 
 fn read(path: &Path) -> Input {
@@ -94,7 +102,12 @@ fn put(object: Value, path: &Path, input: &mut Input) {
         Resource::VirtualService(virtual_service) => virtual_service.put(input),
         Resource::Upstream(upstream) => upstream.put(input),
         Resource::AuthConfig(auth_config) => auth_config.put(input),
-        Resource::ApiKeySecret(_) | Resource::OtherSecret(_) => panic!("translation knows no Secrets"),
+        Resource::TlsSecret(secret) => secret.put(input),
+        Resource::RouteTable(table) => table.put(input),
+        Resource::VirtualHostOption(option) => option.put(input),
+        Resource::RouteOption(option) => option.put(input),
+        Resource::UpstreamGroup(group) => group.put(input),
+        other => panic!("translation knows no {}", other.key()),
     }
 }
 

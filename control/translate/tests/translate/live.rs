@@ -11,6 +11,7 @@ use envoy_types::pb::envoy::config::core::v3::{
     Address, SocketAddress, address, socket_address::PortSpecifier,
 };
 use keyward_resource::kinds::ExtAuth;
+use keyward_resource::kinds::options::HostRewrite;
 use keyward_translate::{Input, Settings, misconfigured_node};
 use prost::Message;
 use tempfile::TempDir;
@@ -118,7 +119,7 @@ fn proxy_on(address: SocketAddr) -> Decoded {
     upstream("echo", &[("127.0.0.1", echo.port())]).put(&mut input);
     auth_config("keys").put(&mut input);
     let mut rewritten = route("/rewritten", "echo", None);
-    rewritten.auto_host_rewrite = true;
+    rewritten.options.host_rewrite = Some(HostRewrite::Auto(true));
     let routes = vec![
         route("/open", "echo", Some(ExtAuth::Disable)),
         route("/secured", "echo", by_name("keys")),

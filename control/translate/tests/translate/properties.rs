@@ -4,16 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use keyward_filter_core::config::auth_id_of_route;
+use keyward_resource::kinds::gateway::{SelectBy, Selection};
 use keyward_resource::kinds::options::VirtualHostOptions;
 use keyward_resource::kinds::{AuthConfig, ExtAuth, Gateway, Route, Upstream, VirtualService};
 use keyward_resource::{Meta, ObjectKey, ObjectRef, State};
-use keyward_translate::proxy::{Auth, Listener, Proxy, Route as ProxyRoute, VirtualHost, names};
-use keyward_translate::xds::{FILTER_NAME, GUARD_NAME};
+use keyward_translate::proxy::{
+    Auth, Listener, Proxy, Route as ProxyRoute, RouteMatcher, VirtualHost, names,
+};
+use keyward_translate::xds::{CORS_NAME, FAULT_NAME, FILTER_NAME, GUARD_NAME};
 use keyward_translate::{Input, LastGood, Output, translate, xds};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-use crate::decoded::{decode, manager};
+use crate::decoded::{decode, managers};
 use crate::support::{Put, auth_config, filter, gateway, meta, route, settings, upstream, virtual_service};
 
 const DOMAINS: &[&str] = &["*", "a.example.com", "b.example.com", "*.example.com", "example.*"];
@@ -60,7 +63,7 @@ fn gateways() -> impl Strategy<Value = Gateway> {
     (stored(), 8080..8082_u16, proxies, only).prop_map(|(meta, port, proxies, only)| Gateway {
         meta,
         proxy_names: proxies.into_iter().map(str::to_owned).collect(),
-        virtual_services: only.into_iter().map(|name| ObjectRef::new("default", name)).collect(),
+        selection: Selection::of(only.into_iter().map(|name| ObjectRef::new("default", name)).collect()),
         ..gateway("", ([127, 0, 0, 1], port).into())
     })
 }
@@ -74,7 +77,7 @@ fn auth_configs() -> impl Strategy<Value = AuthConfig> {
     (name(), prop::bool::weighted(0.7)).prop_map(|(name, selects)| {
         let mut config = auth_config(&name);
         if !selects {
-            config.api_key_auth.label_selector.clear();
+            config.steps[0].api_key_auth.label_selector.clear();
         }
         config
     })
@@ -114,7 +117,7 @@ fn served(output: &Output) -> BTreeMap<(String, String, ObjectRef, usize), Proxy
     let mut all = BTreeMap::new();
     for (role, proxy) in &output.proxies {
         for listener in &proxy.listeners {
-            for host in listener.virtual_hosts.iter().filter(|host| !is_closed(host)) {
+            for host in listener.virtual_hosts().filter(|host| !is_closed(host)) {
                 for (index, route) in host.routes.iter().enumerate() {
                     let place = (role.clone(), listener.name.clone(), host.virtual_service.clone(), index);
                     all.insert(place, route.clone());
@@ -136,11 +139,13 @@ proptest! {
             let resources = xds(proxy, &filter(), &settings());
             let decoded = decode(&resources);
             for listener in &decoded.listeners {
-                let filters: Vec<_> = manager(listener).http_filters;
-                let names: Vec<&str> = filters.iter().map(|filter| filter.name.as_str()).collect();
-                prop_assert_eq!(&names[..2], &[FILTER_NAME, GUARD_NAME]);
-                prop_assert!(filters[..2].iter().all(|filter| filter.disabled));
-                prop_assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+                for manager in managers(listener) {
+                    let filters = manager.http_filters;
+                    let names: Vec<&str> = filters.iter().map(|filter| filter.name.as_str()).collect();
+                    prop_assert_eq!(&names[..4], &[FAULT_NAME, CORS_NAME, FILTER_NAME, GUARD_NAME]);
+                    prop_assert!(filters[..4].iter().all(|filter| filter.disabled));
+                    prop_assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+                }
             }
             prop_assert_eq!(decoded.extensions.len(), 1);
             prop_assert_eq!(&decoded.extensions[0].name, FILTER_NAME);
@@ -225,7 +230,7 @@ proptest! {
             prop_assert_eq!(report.state == State::Accepted, report.reasons.is_empty());
         }
         let hosts: BTreeSet<_> = output.proxies.values().flat_map(|proxy| &proxy.listeners)
-            .flat_map(|listener| &listener.virtual_hosts).filter(|host| !is_closed(host))
+            .flat_map(Listener::virtual_hosts).filter(|host| !is_closed(host))
             .map(|host| host.virtual_service.clone()).collect();
         for reference in input.virtual_services.keys() {
             let report = output.reports.get(&key("VirtualService", reference)).expect("a report");
@@ -264,14 +269,14 @@ proptest! {
         let mut changed = input;
         changed.upstreams.remove(&reference);
         if let Some(config) = changed.auth_configs.get_mut(&reference) {
-            Arc::make_mut(config).api_key_auth.label_selector.clear();
+            Arc::make_mut(config).steps[0].api_key_auth.label_selector.clear();
         }
         let after = served(&fresh(&changed));
         prop_assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
         let cluster = format!("{}_{}", reference.name, reference.namespace);
         for (place, route) in &before {
-            if route.cluster != cluster {
-                prop_assert_eq!(&route.cluster, &after[place].cluster);
+            if route.action.clusters().all(|to| to != cluster) {
+                prop_assert_eq!(&route.action, &after[place].action);
             }
             match route.auth.auth_id() {
                 Some(auth_id) if auth_id == reference.to_string() => {
@@ -294,7 +299,10 @@ proptest! {
             for (place, route) in &without_served {
                 prop_assert_eq!(with_served.get(place), Some(route));
             }
-            for (_, _, virtual_service, _) in with_served.keys().filter(|place| !without_served.contains_key(*place)) {
+            let outdated: BTreeSet<&String> = with.proxies.values().flat_map(|proxy| &proxy.listeners)
+                .filter(|listener| is_outdated(listener, &with)).map(|listener| &listener.name).collect();
+            let more = with_served.keys().filter(|place| !without_served.contains_key(*place));
+            for (_, _, virtual_service, _) in more.filter(|(_, listener, _, _)| !outdated.contains(listener)) {
                 let report = with.reports.get(&key("VirtualService", virtual_service)).expect("a report");
                 prop_assert_eq!(report.state, State::Rejected);
                 prop_assert!(report.reasons.iter().any(|reason| reason.starts_with("the last good version")));
@@ -313,8 +321,9 @@ proptest! {
         let mut last_good = LastGood::default();
         for (index, input) in states.iter().enumerate() {
             let output = translate(input, &settings(), &last_good);
-            for listener in output.proxies.values().flat_map(|proxy| &proxy.listeners) {
-                let owners: BTreeMap<&String, &ObjectRef> = listener.virtual_hosts.iter()
+            let listeners = output.proxies.values().flat_map(|proxy| &proxy.listeners);
+            for listener in listeners.filter(|listener| !is_outdated(listener, &output)) {
+                let owners: BTreeMap<&String, &ObjectRef> = listener.virtual_hosts()
                     .flat_map(|host| host.domains.iter().map(|domain| (domain, &host.virtual_service))).collect();
                 for service in served_on(listener, input) {
                     for domain in &service.domains {
@@ -338,14 +347,16 @@ proptest! {
         for input in &states {
             let output = translate(input, &settings(), &last_good);
             for host in output.proxies.values().flat_map(|proxy| &proxy.listeners)
-                .flat_map(|listener| &listener.virtual_hosts).filter(|host| is_closed(host))
+                .filter(|listener| !is_outdated(listener, &output))
+                .flat_map(Listener::virtual_hosts).filter(|host| is_closed(host))
             {
                 prop_assert_eq!(host.routes.len(), 1);
                 let route = &host.routes[0];
                 let Auth::Denied { auth_id, .. } = &route.auth else {
                     return Err(TestCaseError::fail(format!("{route:?}")));
                 };
-                prop_assert_eq!((route.prefix.as_str(), auth_id_of_route(route.name.as_bytes())), ("/", Some(auth_id.as_str())));
+                prop_assert_eq!(&route.matcher, &RouteMatcher::prefix("/"));
+                prop_assert_eq!(auth_id_of_route(route.name.as_bytes()), Some(auth_id.as_str()));
                 prop_assert!(auth_id.starts_with('!'));
                 prop_assert!(output.proxies.values().all(|proxy| !proxy.policies.contains_key(auth_id)));
                 let report = output.reports.get(&key("VirtualService", &host.virtual_service)).expect("a report");
@@ -360,21 +371,26 @@ proptest! {
     }
 }
 
+/// Whether a listener comes from the last good version of a Gateway.
+fn is_outdated(listener: &Listener, output: &Output) -> bool {
+    let report = |gateway| output.reports.get(&key("Gateway", gateway)).expect("a report");
+    listener.gateway.as_ref().is_some_and(|gateway| report(gateway).state == State::Rejected)
+}
+
 /// The virtual services that the Gateway of a listener asks for.
-fn served_on<'a>(listener: &Listener, input: &'a Input) -> impl Iterator<Item = &'a Arc<VirtualService>> {
-    let only = listener.gateway.as_ref().map(|gateway| input.gateways[gateway].virtual_services.clone());
-    let only = only.filter(|only| !only.is_empty());
-    input
-        .virtual_services
-        .iter()
-        .filter(move |(reference, _)| only.as_ref().is_none_or(|only| only.contains(reference)))
-        .map(|(_, service)| service)
+fn served_on<'a>(listener: &'a Listener, input: &'a Input) -> impl Iterator<Item = &'a Arc<VirtualService>> {
+    let gateway = listener.gateway.as_ref().map(|gateway| &input.gateways[gateway].selection);
+    let selects = move |service: &&Arc<VirtualService>| match gateway.map(|selection| &selection.by) {
+        Some(SelectBy::Refs(refs)) => refs.contains(&service.meta.object_ref()),
+        _ => true,
+    };
+    input.virtual_services.values().filter(selects)
 }
 
 fn assert_domains_are_unique(proxy: &Proxy) {
     for listener in &proxy.listeners {
         let mut seen = BTreeSet::new();
-        let domains = listener.virtual_hosts.iter().flat_map(|host| &host.domains);
+        let domains = listener.virtual_hosts().flat_map(|host| &host.domains);
         assert!(domains.into_iter().all(|domain| seen.insert(domain)), "{listener:?}");
     }
 }
@@ -398,6 +414,6 @@ fn the_version_of_the_filter_configuration_names_its_content() {
     upstream("two", &[("127.0.0.1", 81)]).put(&mut input);
     assert_eq!(first, version(&input));
     let config = input.auth_configs.values_mut().next().expect("the auth config");
-    Arc::make_mut(config).api_key_auth.header_name = "x-other".to_owned();
+    Arc::make_mut(config).steps[0].api_key_auth.header_name = "x-other".to_owned();
     assert_ne!(first, version(&input));
 }

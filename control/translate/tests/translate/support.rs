@@ -1,17 +1,19 @@
 //! Settings, objects and a filter module for tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use keyward_resource::kinds::options::{RouteOptions, VirtualHostOptions};
 use keyward_resource::kinds::route::{Action, PathMatcher, Target};
+use keyward_resource::kinds::secret::TlsSecret;
 use keyward_resource::kinds::{
-    ApiKeyAuth, AuthConfig, ExtAuth, Gateway, HostAddr, Matcher, Route, StaticHost, Upstream, VirtualService,
+    ApiKeyAuth, AuthConfig, ExtAuth, Gateway, HostAddr, Matcher, Route, RouteOption, RouteTable, StaticHost,
+    Upstream, UpstreamGroup, VirtualHostOption, VirtualService,
 };
 use keyward_resource::{Meta, ObjectRef};
-use keyward_translate::{FilterCode, Input, LastGood, Settings, XdsResources, translate, xds};
+use keyward_translate::{FilterCode, Input, LastGood, Routing, Settings, XdsResources, translate, xds};
 
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -23,7 +25,11 @@ pub(crate) fn settings() -> Settings {
         identity_header: "x-user-id".to_owned(),
         wait_for_keys_ms: 5_000,
         default_gateway: SocketAddr::from(([127, 0, 0, 1], 8080)),
+        default_tls_gateway: SocketAddr::from(([127, 0, 0, 1], 8443)),
+        one_way_tls: false,
+        watch_namespaces: BTreeSet::new(),
         control_cluster: "keyward_control".to_owned(),
+        routing: Routing::default(),
     }
 }
 
@@ -77,11 +83,11 @@ pub(crate) fn meta(namespace: &str, name: &str, created: &str) -> Meta {
 }
 
 pub(crate) fn upstream(name: &str, hosts: &[(&str, u16)]) -> Upstream {
-    let host = |(addr, port): &(&str, u16)| StaticHost {
-        addr: addr.parse().map_or_else(|_| HostAddr::Dns((*addr).to_owned()), HostAddr::Ip),
-        port: *port,
+    let host = |(addr, port): &(&str, u16)| {
+        let addr = addr.parse().map_or_else(|_| HostAddr::Dns((*addr).to_owned()), HostAddr::Ip);
+        StaticHost::new(addr, *port)
     };
-    Upstream { meta: meta("default", name, ""), hosts: hosts.iter().map(host).collect() }
+    Upstream::new(meta("default", name, ""), hosts.iter().map(host).collect())
 }
 
 pub(crate) fn auth_config(name: &str) -> AuthConfig {
@@ -90,8 +96,9 @@ pub(crate) fn auth_config(name: &str) -> AuthConfig {
         label_selector: BTreeMap::from([("team".to_owned(), name.to_owned())]),
         secret_refs: Vec::new(),
         forward_key: false,
+        headers_from_metadata: BTreeMap::new(),
     };
-    AuthConfig { meta: meta("default", name, ""), api_key_auth }
+    AuthConfig::of(meta("default", name, ""), api_key_auth)
 }
 
 pub(crate) fn route(prefix: &str, upstream: &str, extauth: Option<ExtAuth>) -> Route {
@@ -113,19 +120,14 @@ pub(crate) fn virtual_service(name: &str, domains: &[&str], routes: Vec<Route>) 
         routes,
         options: VirtualHostOptions::default(),
         options_refs: Vec::new(),
+        ssl_config: None,
         display_name: None,
         warnings: Vec::new(),
     }
 }
 
 pub(crate) fn gateway(name: &str, address: SocketAddr) -> Gateway {
-    Gateway {
-        meta: meta("default", name, ""),
-        bind_address: address.ip(),
-        bind_port: address.port(),
-        proxy_names: vec!["gateway-proxy".to_owned()],
-        virtual_services: Vec::new(),
-    }
+    Gateway::new(meta("default", name, ""), address.ip(), address.port())
 }
 
 pub(crate) fn by_name(name: &str) -> Option<ExtAuth> {
@@ -147,4 +149,8 @@ macro_rules! into_input {
     )*};
 }
 
-into_input!(Gateway => gateways, VirtualService => virtual_services, Upstream => upstreams, AuthConfig => auth_configs);
+into_input!(
+    Gateway => gateways, VirtualService => virtual_services, RouteTable => route_tables,
+    VirtualHostOption => virtual_host_options, RouteOption => route_options, Upstream => upstreams,
+    UpstreamGroup => upstream_groups, AuthConfig => auth_configs, TlsSecret => tls_secrets
+);

@@ -1,0 +1,117 @@
+//! What routes must not do with the headers of authentication.
+//!
+//! The filter changes headers, and Envoy then looks for the route once more. A route that asks for a
+//! header which the filter sets or takes away would be another one the second time, under the
+//! authentication of the first.
+
+use std::collections::BTreeSet;
+
+use keyward_filter_core::config::Step;
+use keyward_resource::ObjectKey;
+use keyward_resource::kinds::options::{HeaderManipulation, HeaderToAdd};
+
+use super::super::Known;
+use super::{Compiler, closed_route};
+use crate::proxy::{Auth, Route, RouteMatcher};
+
+// === impl Compiler ===
+
+impl Compiler<'_> {
+    /// A header that is asked for and that authentication sets.
+    pub(super) fn refused(&self, matcher: &RouteMatcher) -> Option<String> {
+        let set = |name: &str| self.known.auth_headers.contains(name);
+        matcher.headers.iter().find(|header| set(&header.name)).map(|header| header.name.clone())
+    }
+
+    /// Without the conditions that are refused: it means more requests then, never fewer.
+    pub(super) fn without_refused(&self, mut matcher: RouteMatcher) -> RouteMatcher {
+        matcher.headers.retain(|header| !self.known.auth_headers.contains(&header.name));
+        matcher
+    }
+
+    /// A key is taken out of the request once it is verified, unless it is forwarded: see above. Only
+    /// routes of the same virtual host can be found in place of each other.
+    pub(super) fn close_matchers_on_removed_keys(&mut self) {
+        let removed: BTreeSet<String> = self
+            .routes
+            .iter()
+            .flat_map(|route| self.known.auth_configs.steps(&route.auth))
+            .filter(|step| !step.forward_key)
+            .map(|step| step.key_header.clone())
+            .collect();
+        let mut routes = std::mem::take(&mut self.routes);
+        for route in &mut routes {
+            let asked = route.matcher.headers.iter().find(|header| removed.contains(&header.name));
+            let Some(header) = asked else { continue };
+            let why = format!(
+                "a matcher of {} asks for header {}, which is taken out of a request with a valid key",
+                route.path, header.name
+            );
+            let what =
+                "every request that it could mean is denied with 403; forwardKey: true keeps the header";
+            self.warn(&route.from.clone(), format!("{why}: {what}"));
+            let mut matcher = route.matcher.clone();
+            matcher.headers.retain(|header| !removed.contains(&header.name));
+            let closed = closed_route(&self.reference(), &self.host_name, &[], matcher, why);
+            let (path, from) = (route.path.clone(), route.from.clone());
+            *route = Route { path, from, ..closed };
+        }
+        self.routes = routes;
+    }
+
+    /// Headers that are added and removed, without those that would bring back an identity, or give
+    /// away one or a key that passes here.
+    pub(super) fn guarded(
+        &mut self,
+        owner: &ObjectKey,
+        label: &str,
+        headers: Option<&HeaderManipulation>,
+        auth: &[Auth],
+    ) -> Option<HeaderManipulation> {
+        let mut headers = headers?.clone();
+        let known = self.known;
+        let keys: Vec<&Step> = auth.iter().flat_map(|auth| known.auth_configs.steps(auth)).collect();
+        let mut refused = Vec::new();
+        let mut keep = |header: &HeaderToAdd, where_to: &str, why: Option<&'static str>| {
+            if let Some(why) = why {
+                refused
+                    .push(format!("{label}: header {} is not added to the {where_to}: {why}", header.name));
+            }
+            why.is_none()
+        };
+        headers.request_add.retain(|header| keep(header, "request", known.refused_in_request(header)));
+        headers
+            .response_add
+            .retain(|header| keep(header, "response", known.refused_in_response(header, &keys)));
+        refused.into_iter().for_each(|reason| self.warn(owner, reason));
+        (headers != HeaderManipulation::default()).then_some(headers)
+    }
+}
+
+// === impl Known ===
+
+impl Known<'_> {
+    fn refused_in_request(&self, header: &HeaderToAdd) -> Option<&'static str> {
+        self.is_auth_header(&header.name).then_some("only authentication sets it")
+    }
+
+    fn refused_in_response(&self, header: &HeaderToAdd, keys: &[&Step]) -> Option<&'static str> {
+        if self.is_auth_header(&header.name) {
+            return Some("only authentication sets it");
+        }
+        // The text of a configuration is nobody's identity; what is copied from the request may be.
+        let value = header.value.to_ascii_lowercase();
+        let names = |name: &str| value.contains(name);
+        let told =
+            self.auth_headers.iter().any(|name| names(name)) || keys.iter().any(|key| names(&key.key_header));
+        // An expression can put the name of a header together.
+        (value.contains('%') && (told || names("%cel(")))
+            .then_some("a client must not be told an identity or a key")
+    }
+
+    /// Also in a spelling that an upstream could take for it.
+    fn is_auth_header(&self, name: &str) -> bool {
+        let plain = name.replace('_', "-");
+        self.auth_headers.iter().any(|header| header.replace('_', "-") == plain)
+    }
+}

@@ -1,0 +1,115 @@
+//! A route that says itself what becomes of a request.
+
+use keyward_resource::kinds::options::{ExtAuth, RouteOptions, Upgrade};
+use keyward_resource::kinds::route::{Action as ActionSpec, Matcher, Route as RouteSpec};
+
+use super::super::kind::AUTH_CONFIG;
+use super::matchers;
+use super::walk::Place;
+use super::{Compiler, closed_route};
+use crate::proxy::{Action, Auth, Forward, PathRewrite, Route, names};
+
+/// The route that is made.
+pub(super) struct At<'a> {
+    pub(super) place: &'a Place<'a>,
+    pub(super) label: &'a str,
+    pub(super) auth: &'a Auth,
+}
+
+/// Envoy refuses a kind that is named twice; the first counts.
+fn once_each(upgrades: &[Upgrade]) -> Vec<Upgrade> {
+    let mut once: Vec<Upgrade> = Vec::new();
+    for upgrade in upgrades {
+        if once.iter().all(|earlier| earlier.kind != upgrade.kind) {
+            once.push(upgrade.clone());
+        }
+    }
+    once
+}
+
+// === impl Compiler ===
+
+impl Compiler<'_> {
+    /// One route for each matcher.
+    pub(super) fn leaf(
+        &mut self,
+        place: &Place<'_>,
+        spec: &RouteSpec,
+        matchers: &[Matcher],
+        options: RouteOptions,
+        steps: &[names::Step],
+        label: &str,
+    ) -> Vec<Route> {
+        let auth = self.auth(options.extauth.as_ref());
+        if let Auth::Denied { reason, .. } = &auth {
+            self.warn(place.owner, format!("{reason}: every request of {label} is denied with 403"));
+        }
+        let action = match &spec.action {
+            ActionSpec::Forward(target) => self.forward(&At { place, label, auth: &auth }, target, &options),
+            ActionSpec::Redirect(redirect) => Action::Redirect(redirect.clone()),
+            ActionSpec::DirectResponse(response) => Action::DirectResponse(response.clone()),
+            ActionSpec::Delegate(_) => return Vec::new(),
+        };
+        let headers = options.header_manipulation;
+        let auths = std::slice::from_ref(&auth);
+        let header_manipulation = self.guarded(place.owner, label, headers.as_ref(), auths);
+        let cors = options.cors.or_else(|| self.options.cors.clone());
+        let path = names::route_path(&self.reference(), steps);
+        let mut routes = Vec::with_capacity(matchers.len());
+        for (index, matcher) in matchers.iter().enumerate() {
+            let matcher = matchers::complete(matcher);
+            if let Some(header) = self.refused(&matcher) {
+                let why = format!("a matcher of {label} asks for header {header}, which authentication sets");
+                self.warn(place.owner, format!("{why}: every request that it could mean is denied with 403"));
+                let matcher = self.without_refused(matcher);
+                routes.push(closed_route(&self.reference(), &self.host_name, steps, matcher, why));
+                continue;
+            }
+            routes.push(Route {
+                name: names::route(auth.auth_id(), &self.host_name, steps, index),
+                path: path.clone(),
+                from: place.owner.clone(),
+                matcher,
+                auth: auth.clone(),
+                action: action.clone(),
+                header_manipulation: header_manipulation.clone(),
+                cors: cors.clone().filter(|cors| !cors.disable_for_route),
+                faults: options.faults.clone(),
+            });
+        }
+        routes
+    }
+
+    fn auth(&mut self, extauth: Option<&ExtAuth>) -> Auth {
+        match extauth {
+            None | Some(ExtAuth::Disable) => Auth::Open,
+            Some(ExtAuth::ConfigRef(reference)) => {
+                self.reads(AUTH_CONFIG, reference);
+                self.known.auth_configs.auth(reference)
+            }
+        }
+    }
+
+    /// Everything about forwarding but where to.
+    pub(super) fn forwarding(&mut self, at: &At<'_>, options: &RouteOptions) -> Forward {
+        let prefix = options.prefix_rewrite.as_ref().filter(|prefix| !prefix.is_empty());
+        let path_rewrite = match (prefix, &options.regex_rewrite) {
+            (Some(prefix), _) => Some(PathRewrite::Prefix(prefix.clone())),
+            (None, Some(rewrite)) => Some(PathRewrite::Regex(rewrite.clone())),
+            (None, None) => None,
+        };
+        Forward {
+            to: Vec::new(),
+            host_rewrite: options.host_rewrite.clone(),
+            append_x_forwarded_host: options.append_x_forwarded_host == Some(true),
+            path_rewrite,
+            timeout: options.timeout,
+            idle_timeout: options.idle_timeout,
+            max_stream_duration: options.max_stream_duration.clone(),
+            retries: options.retries.clone().or_else(|| self.options.retries.clone()),
+            shadow: options.shadowing.as_ref().and_then(|shadow| self.shadow(at, shadow)),
+            upgrades: once_each(options.upgrades.as_deref().unwrap_or_default()),
+            hash: options.lb_hash.clone().unwrap_or_default(),
+        }
+    }
+}
