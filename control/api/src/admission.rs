@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::fields::Managers;
 use crate::stored::{metadata_mut, metadata_str};
-use crate::target::Target;
+use crate::target::{NAME_LABEL, NAMESPACE, Target};
 use crate::writer::FieldValidation;
 
 /// An object that may be stored.
@@ -59,6 +59,11 @@ pub(crate) fn admit(
         if metadata.get(list).and_then(Value::as_array).is_some_and(Vec::is_empty) {
             metadata.remove(list);
         }
+    }
+    if target.kind.name == NAMESPACE {
+        let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+        // Selectors of namespaces count on it, as in Kubernetes.
+        labels[NAME_LABEL] = called.as_str().into();
     }
     // The reader has seen that it is a number. Zero is what Go programs say for none.
     let expected = version.and_then(|version| version.parse().ok()).filter(|version| *version > 0);

@@ -40,10 +40,7 @@ impl Api {
 
     /// Everything: resources, discovery, OpenAPI. Answers every path that no other route takes.
     pub fn router(self) -> Router {
-        Router::new()
-            .fallback(dispatch::dispatch)
-            .layer(DefaultBodyLimit::max(MAX_BODY))
-            .with_state(self)
+        Router::new().fallback(dispatch::dispatch).layer(DefaultBodyLimit::max(MAX_BODY)).with_state(self)
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {

@@ -46,6 +46,4 @@ pub use origin::Origin;
 pub use request::MAX_BODY;
 pub use stored::{Stored, Unreadable};
 pub use target::{Part, Target};
-pub use writer::{
-    Effect, FieldValidation, Preconditions, StatusWrite, WriteOptions, Writer, Written,
-};
+pub use writer::{Effect, FieldValidation, Preconditions, StatusWrite, WriteOptions, Writer, Written};

@@ -69,8 +69,9 @@ impl Api {
         let (target, query) = (&call.target, &call.query);
         query.field_selector.check(target.kind)?;
         let token = query.continue_token.as_deref().map(|token| {
-            Token::decode(target.kind.name, token)
-                .ok_or_else(|| ApiStatus::bad_request("continue key is not valid: it is not from this server"))
+            Token::decode(target.kind.name, token).ok_or_else(|| {
+                ApiStatus::bad_request("continue key is not valid: it is not from this server")
+            })
         });
         let token = token.transpose()?;
         let current = self.store().revision().await;
@@ -162,12 +163,7 @@ impl Api {
     }
 
     /// The list of the one object that can be meant, without a look at the others.
-    async fn only(
-        &self,
-        target: &Target,
-        selection: Selection<'_>,
-        key: Key,
-    ) -> Result<Listed, ApiStatus> {
+    async fn only(&self, target: &Target, selection: Selection<'_>, key: Key) -> Result<Listed, ApiStatus> {
         // Read first: a watch from here repeats at most what the object shows, and misses nothing.
         let before = self.store().revision().await;
         let before = before.map_err(|error| store_error(target.kind, "", error))?;

@@ -191,9 +191,9 @@ impl Query {
                 (Some(_), _) => refuse(
                     "resourceVersionMatch: Forbidden: sendInitialEvents requires it to be \"NotOlderThan\"",
                 ),
-                (None, Some(_)) => refuse(
-                    "resourceVersionMatch: Forbidden: it is for a watch with sendInitialEvents alone",
-                ),
+                (None, Some(_)) => {
+                    refuse("resourceVersionMatch: Forbidden: it is for a watch with sendInitialEvents alone")
+                }
             };
         }
         if self.send_initial_events.is_some() {

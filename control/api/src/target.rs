@@ -7,6 +7,9 @@ use serde_json::Value;
 /// The kind whose objects are the namespaces.
 pub(crate) const NAMESPACE: &str = "Namespace";
 
+/// The label of a namespace that repeats its name.
+pub(crate) const NAME_LABEL: &str = "kubernetes.io/metadata.name";
+
 /// A part of an object with a path of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Part {

@@ -75,7 +75,9 @@ fn name_ids(value: &mut Value, known: &mut Vec<String>) {
 /// The one place that touches the API: runs the steps of a case.
 async fn run(case: &Path) -> Value {
     let bytes = std::fs::read(case.join("in.yaml")).expect("in.yaml is readable");
-    let steps = parse_body(&bytes, Format::Yaml).unwrap_or_else(|error| panic!("{}: {error}", case.display()));
+    let steps =
+        parse_body(&bytes, Format::Yaml).unwrap_or_else(|error| panic!("{}: {error}", case.display()));
+    kit::restart_ids();
     let server = Server::start().await;
     let (mut answers, mut shown, mut ids) = (Vec::new(), Vec::new(), Vec::new());
     for step in steps.as_array().expect("a list of steps") {
@@ -139,8 +141,10 @@ async fn goldens() {
         let expected = std::fs::read(&golden).unwrap_or_else(|_| panic!("{}: no out.yaml", case.display()));
         let expected = parse_body(&expected, Format::Yaml).expect("out.yaml is YAML");
         if sorted(expected.clone()) != answers {
-            let steps = expected.as_array().into_iter().flatten().zip(answers.as_array().into_iter().flatten());
-            let first = steps.filter(|(expected, answer)| expected != answer).map(|(_, answer)| answer).next();
+            let steps =
+                expected.as_array().into_iter().flatten().zip(answers.as_array().into_iter().flatten());
+            let first =
+                steps.filter(|(expected, answer)| expected != answer).map(|(_, answer)| answer).next();
             wrong.push(format!("{}: {}", case.display(), first.unwrap_or(&answers)));
         }
     }

@@ -304,7 +304,8 @@ impl Managers {
             .collect();
         updaters.sort();
         // One more than there are too many, because together they are one again.
-        let oldest: Vec<Manager> = updaters.into_iter().map(|(_, manager)| manager).take(surplus + 1).collect();
+        let oldest: Vec<Manager> =
+            updaters.into_iter().map(|(_, manager)| manager).take(surplus + 1).collect();
         let mut together: Option<Owned> = None;
         for manager in oldest {
             let Some(owned) = self.owned.remove(&manager) else { continue };

@@ -55,8 +55,11 @@ fn specs() -> impl Strategy<Value = Value> {
             object["metadata"]["finalizers"] = finalizers.into_iter().collect();
         }
         if !labels.is_empty() {
-            object["metadata"]["labels"] =
-                labels.into_iter().map(|(key, value)| (key, Value::from(value))).collect::<Map<_, _>>().into();
+            object["metadata"]["labels"] = labels
+                .into_iter()
+                .map(|(key, value)| (key, Value::from(value)))
+                .collect::<Map<_, _>>()
+                .into();
         }
         object
     })
@@ -119,7 +122,10 @@ fn what_nobody_owns_stays() {
     let mut state = apply(&nothing(), "one", &json!({ "spec": { "a": { "x": 1 } } })).expect("the first");
     state.object["spec"]["a"]["unowned"] = json!(7);
     let state = apply(&state, "one", &json!({ "metadata": { "labels": { "l": "1" } } })).expect("others");
-    assert_eq!(state.object, json!({ "metadata": { "labels": { "l": "1" } }, "spec": { "a": { "unowned": 7 } } }));
+    assert_eq!(
+        state.object,
+        json!({ "metadata": { "labels": { "l": "1" } }, "spec": { "a": { "unowned": 7 } } })
+    );
 }
 
 #[test]

@@ -55,9 +55,8 @@ pub(crate) fn json_patch(target: &Value, patch: &Value) -> Result<Value, ApiStat
         };
         if let Err(why) = done {
             let path = path.unwrap_or_default();
-            let message = format!(
-                "the patch cannot be carried out: operation {index} ({op} at {path:?}): {why}"
-            );
+            let message =
+                format!("the patch cannot be carried out: operation {index} ({op} at {path:?}): {why}");
             return Err(ApiStatus::unprocessable(message));
         }
     }

@@ -110,12 +110,7 @@ fn merge_map(
     Ok(merged)
 }
 
-fn merge_list(
-    list: List,
-    name: &str,
-    target: &[Value],
-    patch: &[Value],
-) -> Result<Vec<Value>, ApiStatus> {
+fn merge_list(list: List, name: &str, target: &[Value], patch: &[Value]) -> Result<Vec<Value>, ApiStatus> {
     let key = match list {
         List::Replaced => return Ok(patch.to_vec()),
         List::Primitive => {

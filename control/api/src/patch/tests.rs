@@ -56,7 +56,7 @@ fn merge_patches_of_the_rfc() {
         (json!({"a":{"b":"c"}}), json!({"a":{"b":"d","c":null}}), json!({"a":{"b":"d"}})),
         (json!({"a":[{"b":"c"}]}), json!({"a":[1]}), json!({"a":[1]})),
         (json!({"e":null}), json!({"a":1}), json!({"e":null,"a":1})),
-        (json!([1,2]), json!({"a":"b","c":null}), json!({"a":"b"})),
+        (json!([1, 2]), json!({"a":"b","c":null}), json!({"a":"b"})),
         (json!({}), json!({"a":{"bb":{"ccc":null}}}), json!({"a":{"bb":{}}})),
         (json!({"a":"foo"}), json!(null), json!(null)),
     ] {
@@ -69,15 +69,27 @@ fn merge_patches_of_the_rfc() {
 #[test]
 fn json_patches_of_the_rfc() {
     for (target, patch, expected) in [
-        (json!({"foo":"bar"}), json!([{"op":"add","path":"/baz","value":"qux"}]), json!({"baz":"qux","foo":"bar"})),
+        (
+            json!({"foo":"bar"}),
+            json!([{"op":"add","path":"/baz","value":"qux"}]),
+            json!({"baz":"qux","foo":"bar"}),
+        ),
         (json!({"foo":[1,3]}), json!([{"op":"add","path":"/foo/1","value":2}]), json!({"foo":[1,2,3]})),
         (json!({"foo":[1]}), json!([{"op":"add","path":"/foo/-","value":[2]}]), json!({"foo":[1,[2]]})),
         (json!({"a":1,"b":2}), json!([{"op":"remove","path":"/b"}]), json!({"a":1})),
         (json!({"a":[1,2,3]}), json!([{"op":"remove","path":"/a/1"}]), json!({"a":[1,3]})),
         (json!({"a":1}), json!([{"op":"replace","path":"/a","value":null}]), json!({"a":null})),
-        (json!({"a":{"b":1},"c":{}}), json!([{"op":"move","from":"/a/b","path":"/c/d"}]), json!({"a":{},"c":{"d":1}})),
+        (
+            json!({"a":{"b":1},"c":{}}),
+            json!([{"op":"move","from":"/a/b","path":"/c/d"}]),
+            json!({"a":{},"c":{"d":1}}),
+        ),
         (json!({"a":[1,2]}), json!([{"op":"copy","from":"/a/0","path":"/a/2"}]), json!({"a":[1,2,1]})),
-        (json!({"a/b":1,"m~n":2}), json!([{"op":"test","path":"/a~1b","value":1},{"op":"test","path":"/m~0n","value":2}]), json!({"a/b":1,"m~n":2})),
+        (
+            json!({"a/b":1,"m~n":2}),
+            json!([{"op":"test","path":"/a~1b","value":1},{"op":"test","path":"/m~0n","value":2}]),
+            json!({"a/b":1,"m~n":2}),
+        ),
         (json!({"a":1}), json!([{"op":"add","path":"","value":{"b":2}}]), json!({"b":2})),
         (json!({"":1}), json!([{"op":"replace","path":"/","value":2}]), json!({"":2})),
     ] {
@@ -124,12 +136,20 @@ fn strategic_merges_follow_their_directives() {
         (json!({"data":{"$patch":"delete"}}), "/data", json!({})),
         (json!({"data":{"$patch":"merge","k":"eA=="}}), "/data", json!({"k":"eA==","l":"djI="})),
         (json!({"data":{"$retainKeys":["l"]}}), "/data", json!({"l":"djI="})),
-        (json!({"metadata":{"finalizers":["x/3","x/1"]}}), "/metadata/finalizers", json!(["x/1","x/2","x/3"])),
-        (json!({"metadata":{"$deleteFromPrimitiveList/finalizers":["x/1"]}}), "/metadata/finalizers", json!(["x/2"])),
+        (
+            json!({"metadata":{"finalizers":["x/3","x/1"]}}),
+            "/metadata/finalizers",
+            json!(["x/1", "x/2", "x/3"]),
+        ),
+        (
+            json!({"metadata":{"$deleteFromPrimitiveList/finalizers":["x/1"]}}),
+            "/metadata/finalizers",
+            json!(["x/2"]),
+        ),
         (
             json!({"metadata":{"$setElementOrder/finalizers":["x/3","x/2","x/1"],"finalizers":["x/3"]}}),
             "/metadata/finalizers",
-            json!(["x/3","x/2","x/1"]),
+            json!(["x/3", "x/2", "x/1"]),
         ),
         (
             json!({"metadata":{"ownerReferences":[{"uid":"2","name":"zwei"},{"uid":"3","name":"drei"}]}}),

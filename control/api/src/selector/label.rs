@@ -37,9 +37,9 @@ impl LabelSelector {
     /// Reads a selector.
     pub(crate) fn parse(text: &str) -> Result<Self, ApiStatus> {
         let requirements = Parser { rest: text }.requirements();
-        requirements.map(|requirements| Self { requirements }).map_err(|why| {
-            ApiStatus::bad_request(format!("labelSelector: unable to parse {text:?}: {why}"))
-        })
+        requirements
+            .map(|requirements| Self { requirements })
+            .map_err(|why| ApiStatus::bad_request(format!("labelSelector: unable to parse {text:?}: {why}")))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -52,9 +52,9 @@ impl LabelSelector {
             return true;
         }
         let labels: BTreeMap<&str, &str> = labels.into_iter().collect();
-        self.requirements.iter().all(|requirement| {
-            requirement.test.holds(labels.get(requirement.key.as_str()).copied())
-        })
+        self.requirements
+            .iter()
+            .all(|requirement| requirement.test.holds(labels.get(requirement.key.as_str()).copied()))
     }
 }
 

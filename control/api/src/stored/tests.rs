@@ -35,7 +35,8 @@ fn nothing_of_the_stored_form_is_shown() {
     let kind = keyward_resource::kind::by_name("Upstream").expect("a kind");
     let object = json!({ "apiVersion": "service.keyward.io/v1", "metadata": { "name": "a" } });
     let stored = Stored::new(object, None);
-    let stored = Stored::read(&record(8, &stored.with_status(json!({}), &record(2, &Stored::new(json!({}), None)))));
+    let stored =
+        Stored::read(&record(8, &stored.with_status(json!({}), &record(2, &Stored::new(json!({}), None)))));
     let stored = stored.expect("readable");
     let status = stored.status.clone();
     let shown = stored.shown(kind, kind.aliases[0], status, Some(Revision(8)));

@@ -42,7 +42,11 @@ pub(super) fn conflict_status(conflicts: &[Conflict]) -> ApiStatus {
 }
 
 /// Refuses what cannot be applied to an object at all.
-pub(super) fn check_applied(target: &Target, applied: &Value, options: &WriteOptions) -> Result<(), ApiStatus> {
+pub(super) fn check_applied(
+    target: &Target,
+    applied: &Value,
+    options: &WriteOptions,
+) -> Result<(), ApiStatus> {
     let fields = applied
         .as_object()
         .ok_or_else(|| ApiStatus::bad_request("what is applied to an object is an object"))?;

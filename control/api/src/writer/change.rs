@@ -124,7 +124,13 @@ impl Writer {
             Ok(record) => {
                 self.audit(&options.identity, verb, &key, record.revision);
                 let revision = Some(record.revision);
-                Ok(Some(Written { effect: Effect::Changed, key, stored: next, revision, warnings: Vec::new() }))
+                Ok(Some(Written {
+                    effect: Effect::Changed,
+                    key,
+                    stored: next,
+                    revision,
+                    warnings: Vec::new(),
+                }))
             }
             Err(StoreError::Conflict { .. }) => Ok(None),
             Err(error) => Err(store_error(target.kind, &key.name, error)),
@@ -148,7 +154,13 @@ impl Writer {
                     self.on_freed(target, options);
                 }
                 let revision = Some(revision);
-                Ok(Some(Written { effect: Effect::Deleted, key, stored: last, revision, warnings: Vec::new() }))
+                Ok(Some(Written {
+                    effect: Effect::Deleted,
+                    key,
+                    stored: last,
+                    revision,
+                    warnings: Vec::new(),
+                }))
             }
             Err(StoreError::Conflict { .. }) => Ok(None),
             Err(error) => Err(store_error(target.kind, &key.name, error)),

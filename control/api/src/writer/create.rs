@@ -32,7 +32,8 @@ impl Writer {
         options: &WriteOptions,
     ) -> Result<Written, ApiStatus> {
         let prefix = metadata_str(&object, "generateName").to_owned();
-        let generates = target.name.is_none() && metadata_str(&object, "name").is_empty() && !prefix.is_empty();
+        let generates =
+            target.name.is_none() && metadata_str(&object, "name").is_empty() && !prefix.is_empty();
         let mut attempts = if generates { NAME_ATTEMPTS } else { 1 };
         loop {
             let mut named = object.clone();
@@ -80,13 +81,13 @@ impl Writer {
         let stored = Stored::new(object, status);
         let key = target.key(&name);
         if options.dry_run {
-            self.check_namespace(target).await?;
+            self.check_namespace(target, &name).await?;
             return match self.find(target.kind, key.clone()).await? {
                 Some(_) => Err(ApiStatus::already_exists(target.kind, &name)),
                 None => Ok(Written { effect: Effect::Created, key, stored, revision: None, warnings }),
             };
         }
-        self.open_namespace(target, options).await?;
+        self.open_namespace(target, &name, options).await?;
         let written = self.store_new(target, key, stored, warnings).await?;
         self.confirm_namespace(target, &written, options).await?;
         if let Some(revision) = written.revision {

@@ -140,9 +140,8 @@ impl Writer {
     /// An object as it is stored, if it is.
     pub(crate) async fn find(&self, kind: &Kind, key: Key) -> Result<Option<Current>, ApiStatus> {
         let name = key.name.clone();
-        let record =
-            self.store().get(key).await.map_err(|error| store_error(kind, &name, error))?;
-        record.map(|record| Current::read(record)).transpose()
+        let record = self.store().get(key).await.map_err(|error| store_error(kind, &name, error))?;
+        record.map(Current::read).transpose()
     }
 
     /// The object that a path names.
@@ -206,9 +205,7 @@ impl Preconditions {
                 name,
                 &format!("Precondition failed: UID in precondition: {expected}, UID in object meta: {uid}"),
             )),
-            (_, Some(expected)) if !current.is_as_of(expected) => {
-                Err(ApiStatus::conflict(target.kind, name))
-            }
+            (_, Some(expected)) if !current.is_as_of(expected) => Err(ApiStatus::conflict(target.kind, name)),
             _ => Ok(()),
         }
     }

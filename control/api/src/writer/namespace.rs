@@ -22,7 +22,7 @@ use super::{Current, Effect, Preconditions, WriteOptions, Writer, Written};
 use crate::access::{Identity, Verb};
 use crate::reply::store_error;
 use crate::stored::{Stored, metadata_mut};
-use crate::target::{NAMESPACE, Part, Target};
+use crate::target::{NAME_LABEL, NAMESPACE, Part, Target};
 
 /// The namespaces that are known to be open, so that not every write must look.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ fn key(name: &str) -> Key {
     Key::new(NAMESPACE, "", name)
 }
 
-fn terminating(target: &Target) -> ApiStatus {
+fn terminating(target: &Target, name: &str) -> ApiStatus {
     let namespace = target.place();
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
     let cause = Cause {
@@ -61,7 +61,7 @@ fn terminating(target: &Target) -> ApiStatus {
         message: format!("namespace {namespace} is being terminated"),
         field: "metadata.namespace".to_owned(),
     };
-    ApiStatus::forbidden_object(target.kind, target.name.as_deref().unwrap_or_default(), &why, Some(cause))
+    ApiStatus::forbidden_object(target.kind, name, &why, Some(cause))
 }
 
 // === impl Writer ===
@@ -129,17 +129,18 @@ impl Writer {
     }
 
     /// Refuses objects of a namespace that is going.
-    pub(super) async fn check_namespace(&self, target: &Target) -> Result<(), ApiStatus> {
+    pub(super) async fn check_namespace(&self, target: &Target, object: &str) -> Result<(), ApiStatus> {
         if !target.kind.is_namespaced() || self.look(target.place()).await? != State::Terminating {
             return Ok(());
         }
-        Err(terminating(target))
+        Err(terminating(target, object))
     }
 
     /// Sees to it that the namespace of a new object exists.
     pub(super) async fn open_namespace(
         &self,
         target: &Target,
+        object: &str,
         options: &WriteOptions,
     ) -> Result<(), ApiStatus> {
         let name = target.place();
@@ -148,7 +149,7 @@ impl Writer {
         }
         match self.look(name).await? {
             State::Open => Ok(()),
-            State::Terminating => Err(terminating(target)),
+            State::Terminating => Err(terminating(target, object)),
             State::Missing => self.make_namespace(name, options).await,
         }
     }
@@ -168,14 +169,12 @@ impl Writer {
             State::Open => Ok(()),
             // It went and this object came: as if in this order.
             State::Missing => self.make_namespace(name, options).await,
-            State::Terminating => {
-                match self.store().delete(written.key.clone(), written.revision).await {
-                    Ok(_) | Err(StoreError::NotFound { .. } | StoreError::Conflict { .. }) => {
-                        Err(terminating(target))
-                    }
-                    Err(error) => Err(store_error(target.kind, &written.key.name, error)),
+            State::Terminating => match self.store().delete(written.key.clone(), written.revision).await {
+                Ok(_) | Err(StoreError::NotFound { .. } | StoreError::Conflict { .. }) => {
+                    Err(terminating(target, &written.key.name))
                 }
-            }
+                Err(error) => Err(store_error(target.kind, &written.key.name, error)),
+            },
         }
     }
 
@@ -185,7 +184,7 @@ impl Writer {
             "kind": NAMESPACE,
             "metadata": {
                 "name": name,
-                "labels": { "kubernetes.io/metadata.name": name },
+                "labels": { NAME_LABEL: name },
                 "uid": (self.inner.origin.uid)().to_string(),
                 "generation": 1,
             },

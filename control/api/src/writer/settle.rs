@@ -94,8 +94,9 @@ fn immutable(stored: &Stored, object: &Value) -> Vec<FieldError> {
     {
         let known = stored.finalizers();
         for finalizer in finalizers.iter().filter(|finalizer| !known.contains(finalizer)) {
-            let message =
-                format!("Forbidden: no new finalizers can be added if the object is being deleted: {finalizer}");
+            let message = format!(
+                "Forbidden: no new finalizers can be added if the object is being deleted: {finalizer}"
+            );
             errors.push(FieldError::new("metadata.finalizers", FieldErrorReason::Invalid, message));
         }
     }

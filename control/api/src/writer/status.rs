@@ -173,9 +173,7 @@ impl Writer {
             let status = sent_status(&object)?.unwrap_or_else(|| json!({}));
             let api_version = target.asked.to_string();
             let managers = self.status_managers(&current, &status, &options.manager, &api_version);
-            if let Some(written) =
-                self.put_status(target, current, status, &managers, options, verb).await?
-            {
+            if let Some(written) = self.put_status(target, current, status, &managers, options, verb).await? {
                 return Ok(written);
             }
         }

@@ -63,10 +63,16 @@ fn now() -> Timestamp {
     "2026-01-02T03:04:05Z".parse().expect("a time")
 }
 
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
 /// Ids in a row, so that nothing in a test is random.
 fn uid() -> Uuid {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    Uuid::from_u64_pair(7, NEXT.fetch_add(1, Ordering::Relaxed))
+    Uuid::from_u64_pair(7, NEXT_ID.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Starts the ids again. For tests that run alone.
+pub(crate) fn restart_ids() {
+    NEXT_ID.store(1, Ordering::Relaxed);
 }
 
 impl Server {
@@ -111,7 +117,8 @@ impl Server {
         }
         let bytes = to_bytes(response.into_body(), usize::MAX).await.expect("a whole body");
         let text = String::from_utf8(bytes.to_vec()).expect("text");
-        let body = serde_json::from_str(&text).ok().filter(|_| !path.contains("watch=")).unwrap_or_else(|| {
+        let is_watch = code == 200 && path.contains("watch=");
+        let body = serde_json::from_str(&text).ok().filter(|_| !is_watch).unwrap_or_else(|| {
             let lines = text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| line.into()));
             Value::Array(lines.collect())
         });
