@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use keyward_resource::kinds::options::RouteOptions;
-use keyward_resource::kinds::{HostAddr, Route};
+use keyward_resource::kinds::{AuthStep, Gateway, HostAddr, Route, Settings, StaticHost, Upstream};
 use keyward_resource::{Format, Kind, ObjectRef, Resource, admit, decode, kind, parse_body};
 use serde_json::{Map, Value, json};
 
@@ -84,31 +84,70 @@ fn redacted(mut stored: Value) -> Value {
 /// What of the domain object is not in the stored form already: defaults, references, warnings.
 fn summary(resource: &Resource) -> Value {
     match resource {
+        Resource::Namespace(_) => json!("a namespace"),
         Resource::ApiKeySecret(secret) => {
             let key = secret.key.map_or_else(|problem| problem.to_string(), |_| "a digest".to_owned());
-            json!({ "key": key, "trailingNewline": secret.trailing_newline })
+            let metadata = secret.metadata.iter().map(|(name, value)| {
+                let fits = if value.header_value().is_some() { "fits a header" } else { "fits no header" };
+                (name.clone(), json!(fits))
+            });
+            let metadata = Map::from_iter(metadata);
+            json!({ "key": key, "trailingNewline": secret.trailing_newline, "metadata": metadata })
         }
+        Resource::TlsSecret(secret) => json!({
+            "certificate": secret.pair.as_ref().map(|pair| pair.cert_chain.lines().count()),
+            "privateKey": secret.pair.as_ref().map(|pair| said(&pair.private_key)),
+            "rootCa": secret.root_ca.as_ref().map(|root_ca| root_ca.lines().count()),
+        }),
         Resource::OtherSecret(_) => json!("no API key"),
         Resource::AuthConfig(config) => {
-            let auth = &config.api_key_auth;
+            let step = |step: &AuthStep| {
+                let auth = &step.api_key_auth;
+                json!({
+                    "name": step.name,
+                    "header": auth.header_name,
+                    "labels": auth.label_selector,
+                    "secrets": refs(&auth.secret_refs),
+                    "forwardKey": auth.forward_key,
+                    "headersFromMetadata": said(&auth.headers_from_metadata),
+                })
+            };
             json!({
-                "header": auth.header_name,
-                "labels": auth.label_selector,
-                "secrets": refs(&auth.secret_refs),
-                "forwardKey": auth.forward_key,
+                "steps": config.steps.iter().map(step).collect::<Vec<_>>(),
+                "rule": config.rule.as_ref().map(said),
+                "warnings": config.warnings,
             })
         }
         Resource::Upstream(upstream) => {
-            let hosts: Vec<_> = upstream
-                .hosts
-                .iter()
-                .map(|host| match &host.addr {
+            let host = |host: &StaticHost| {
+                let place = match &host.addr {
                     HostAddr::Ip(ip) => format!("address {}", SocketAddr::new(*ip, host.port)),
                     HostAddr::Dns(name) => format!("name {name}:{}", host.port),
-                })
-                .collect();
-            json!(hosts)
+                };
+                match (host.weight, &host.sni) {
+                    (None, None) => place,
+                    (weight, sni) => format!("{place}, weight {weight:?}, sni {sni:?}"),
+                }
+            };
+            let plain = Upstream::new(upstream.meta.clone(), upstream.hosts.clone());
+            let mut found = said_apart(upstream, &plain);
+            found["hosts"] = json!(upstream.hosts.iter().map(host).collect::<Vec<_>>());
+            found
         }
+        Resource::UpstreamGroup(group) => json!({
+            "destinations": group.destinations.iter().map(said).collect::<Vec<_>>(),
+            "warnings": group.warnings,
+        }),
+        Resource::Settings(settings) => said_apart(settings, &Settings::new(settings.meta.clone())),
+        Resource::RateLimitConfig(config) => json!({
+            "descriptors": config.descriptors.iter().map(said).collect::<Vec<_>>(),
+            "setDescriptors": config.set_descriptors.iter().map(said).collect::<Vec<_>>(),
+            "rateLimits": config.rate_limits.iter().map(said).collect::<Vec<_>>(),
+            "warnings": config.warnings,
+        }),
+        Resource::Proxy(proxy) => json!({
+            "listeners": proxy.listeners.iter().map(said).collect::<Vec<_>>(),
+        }),
         Resource::VirtualService(service) => json!({
             "domains": service.domains,
             "displayName": service.display_name,
@@ -131,8 +170,12 @@ fn summary(resource: &Resource) -> Value {
         }
         Resource::Gateway(gateway) => json!({
             "listens": SocketAddr::new(gateway.bind_address, gateway.bind_port).to_string(),
+            "ssl": gateway.ssl,
             "proxies": gateway.proxy_names,
-            "virtualServices": refs(&gateway.virtual_services),
+            "unlikeTheDefault": said_apart(
+                gateway,
+                &Gateway::new(gateway.meta.clone(), gateway.bind_address, gateway.bind_port),
+            ),
         }),
     }
 }
@@ -159,11 +202,38 @@ fn route(route: &Route) -> Value {
 
 /// What a domain value says: its debug form without fields that are unset or empty.
 fn said(value: &impl std::fmt::Debug) -> String {
-    let text = format!("{value:#?}");
+    shortened(&format!("{value:#?}"))
+}
+
+fn shortened(text: &str) -> String {
     let silent = [": None,", ": [],", ": {},"];
     let lines = text.lines().filter(|line| !silent.iter().any(|end| line.ends_with(end)));
     let text = lines.map(str::trim).collect::<Vec<_>>().join(" ");
     text.replace("( ", "(").replace(", )", ")").replace("[ ", "[").replace(", ]", "]").replace(", }", " }")
+}
+
+/// The fields in which a domain value differs from another one, by name.
+fn said_apart(value: &impl std::fmt::Debug, from: &impl std::fmt::Debug) -> Value {
+    let fields = |text: String| {
+        let mut fields: Vec<(String, String)> = Vec::new();
+        for line in text.lines() {
+            // Four spaces and no more: a field of the value itself.
+            let name =
+                line.strip_prefix("    ").filter(|line| line.starts_with(|char: char| char.is_alphabetic()));
+            match (name.and_then(|line| line.split_once(": ")), fields.last_mut()) {
+                (Some((name, rest)), _) => fields.push((name.to_owned(), rest.to_owned())),
+                (None, Some((_, text))) if line.starts_with("    ") => {
+                    text.push('\n');
+                    text.push_str(line);
+                }
+                _ => {}
+            }
+        }
+        fields
+    };
+    let from = fields(format!("{from:#?}"));
+    let apart = fields(format!("{value:#?}")).into_iter().filter(|field| !from.contains(field));
+    Value::Object(apart.map(|(name, text)| (name, shortened(&text).trim_end_matches(',').into())).collect())
 }
 
 /// Sorted keys, whatever features of `serde_json` are on.

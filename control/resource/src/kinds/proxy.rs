@@ -106,7 +106,11 @@ static VIRTUAL_HOST: Message = Message {
     fields: &[
         Field::required("name", Type::String, "The name: namespace and name of the VirtualService."),
         Field::new("domains", Type::STRING_LIST, "The domains."),
-        Field::new("routes", Type::List(&Type::Any), "The routes in order, with every option that holds for each."),
+        Field::new(
+            "routes",
+            Type::List(&Type::Any),
+            "The routes in order, with every option that holds for each.",
+        ),
         Field::new("options", Type::Any, "Options of the virtual host."),
         Field::new("metadataStatic", Type::Any, "Which objects the virtual host comes from."),
     ],

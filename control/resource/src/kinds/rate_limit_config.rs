@@ -9,7 +9,9 @@ use crate::kinds::routing::all;
 use crate::meta::Meta;
 use crate::reader::{Node, Object};
 
-pub use actions::{HeaderCondition, HeaderMatch, MetadataKey, MetadataSource, RateLimitAction, RateLimitActions};
+pub use actions::{
+    HeaderCondition, HeaderMatch, MetadataKey, MetadataSource, RateLimitAction, RateLimitActions,
+};
 
 /// A `RateLimitConfig`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +124,13 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     if rate_limits.is_empty() {
         warnings.push("spec.raw has no rateLimits: no request is ever counted".to_owned());
     }
-    Some(Resource::RateLimitConfig(RateLimitConfig { meta, descriptors, set_descriptors, rate_limits, warnings }))
+    Some(Resource::RateLimitConfig(RateLimitConfig {
+        meta,
+        descriptors,
+        set_descriptors,
+        rate_limits,
+        warnings,
+    }))
 }
 
 fn descriptors(node: Node<'_>, depth: usize) -> Option<Vec<Descriptor>> {
@@ -147,8 +155,7 @@ fn descriptor(node: Node<'_>, depth: usize) -> Option<Descriptor> {
     let key = filled(&fields, "key", "a descriptor needs a key");
     let value = fields.text("value");
     let rate_limit = fields.maybe("rateLimit", rate_limit);
-    let descriptors =
-        fields.or("descriptors", Vec::new(), |node| descriptors(node, depth.saturating_add(1)));
+    let descriptors = fields.or("descriptors", Vec::new(), |node| descriptors(node, depth.saturating_add(1)));
     let weight = fields.or("weight", 0, |node| node.unsigned(0..=u32::MAX));
     let always_apply = fields.flag("alwaysApply", false);
     Some(Descriptor {

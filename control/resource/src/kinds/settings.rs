@@ -117,8 +117,9 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
 /// Namespaces; an empty name stands for all, as in the original product.
 fn watch_namespaces(node: Node<'_>) -> Option<Vec<String>> {
     let list = node.list()?;
-    let word =
-        |item: Node<'_>| metadata::word(&item, |text| if text.is_empty() { Ok(()) } else { syntax::label(text) });
+    let word = |item: Node<'_>| {
+        metadata::word(&item, |text| if text.is_empty() { Ok(()) } else { syntax::label(text) })
+    };
     let found: Vec<_> = list.iter().map(word).collect();
     let mut found = found.into_iter().collect::<Option<Vec<_>>>()?;
     if found.iter().any(String::is_empty) {
@@ -171,9 +172,8 @@ fn gateway(node: Node<'_>, inert: &mut Inert) -> Option<Gateway> {
     let fields = node.object(&tables::GATEWAY)?;
     inert.look(&fields, "spec.gateway", tables::GATEWAY_INERT);
     let validation = fields.or("validation", Validation::default(), |node| validation(node, inert));
-    let allow_auth_override = fields.or("delegation", true, |node| {
-        node.object(&tables::DELEGATION)?.flag("allowAuthOverride", true)
-    });
+    let allow_auth_override = fields
+        .or("delegation", true, |node| node.object(&tables::DELEGATION)?.flag("allowAuthOverride", true));
     let translate_empty_gateways = fields.flag("translateEmptyGateways", false);
     let read_from_all_namespaces = fields.flag("readGatewaysFromAllNamespaces", false);
     let one_way_tls = fields.or("virtualServiceOptions", false, |node| {
@@ -233,7 +233,11 @@ impl Inert {
     }
 
     fn warnings(self) -> Vec<String> {
-        if self.0.is_empty() { self.0 } else { vec![format!("without an effect here: {}", self.0.join(", "))] }
+        if self.0.is_empty() {
+            self.0
+        } else {
+            vec![format!("without an effect here: {}", self.0.join(", "))]
+        }
     }
 }
 

@@ -19,13 +19,13 @@ use crate::reader::{Node, Object};
 use crate::schema::{Field, Message, Type};
 
 pub use balancing::{Decimal, LbPolicy, LoadBalancer, SlowStart};
+pub(crate) use connection::{CIRCUIT_BREAKERS, breakers};
 pub use connection::{
     CircuitBreakers, ConnectionConfig, HeaderFormat, Http1Options, Preconnect, TcpKeepalive,
 };
 pub use health::{
     GrpcHealthCheck, HealthCheck, HealthChecker, HealthMethod, HttpHealthCheck, TcpHealthCheck,
 };
-pub(crate) use connection::{CIRCUIT_BREAKERS, breakers};
 pub use hosts::{HostAddr, StaticHost};
 pub use outliers::OutlierDetection;
 
@@ -152,11 +152,7 @@ static SPEC: Message = Message {
             Type::Object(&outliers::OUTLIER_DETECTION),
             "Ejects hosts that fail requests. Without it none is ejected.",
         ),
-        Field::new(
-            "circuitBreakers",
-            Type::Object(&CIRCUIT_BREAKERS),
-            "How much may be under way at once.",
-        ),
+        Field::new("circuitBreakers", Type::Object(&CIRCUIT_BREAKERS), "How much may be under way at once."),
         Field::new(
             "loadBalancerConfig",
             Type::Object(&balancing::LOAD_BALANCER_CONFIG),

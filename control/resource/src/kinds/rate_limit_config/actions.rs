@@ -1,8 +1,9 @@
 //! `spec.raw.rateLimits`: how requests become descriptors.
 
 use super::{filled, tables};
-use crate::kinds::routing::{all, alternative, matcher, names};
+use crate::kinds::routing::{all, alternative, matcher};
 use crate::reader::{Node, Object};
+use crate::syntax;
 
 /// What is done with a request: if every action finds something, together they make one descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,15 +150,29 @@ fn action(node: Node<'_>) -> Option<RateLimitAction> {
         "requestHeaders" => request_header(&node.object(&tables::REQUEST_HEADERS)?),
         "genericKey" => {
             let fields = node.object(&tables::GENERIC_KEY)?;
-            filled(&fields, "descriptorValue", "a generic key needs its value").map(RateLimitAction::GenericKey)
+            filled(&fields, "descriptorValue", "a generic key needs its value")
+                .map(RateLimitAction::GenericKey)
         }
         "headerValueMatch" => header_value_match(&node.object(&tables::HEADER_VALUE_MATCH)?),
         _ => metadata(&node.object(&tables::METADATA_ACTION)?),
     }
 }
 
+/// The name of a header in lower case, pseudo headers such as `:path` included. The identity is one
+/// too: limits are looked at behind authentication.
+fn header_name(node: Node<'_>) -> Option<String> {
+    let name = node.string()?.to_ascii_lowercase();
+    match syntax::header_token(name.strip_prefix(':').unwrap_or(&name)) {
+        Ok(()) => Some(name),
+        Err(why) => {
+            node.invalid(why);
+            None
+        }
+    }
+}
+
 fn request_header(fields: &Object<'_>) -> Option<RateLimitAction> {
-    let header = fields.required("headerName", "names the header").and_then(names::matched_header);
+    let header = fields.required("headerName", "names the header").and_then(header_name);
     let key = filled(fields, "descriptorKey", "the key of the descriptor");
     Some(RateLimitAction::RequestHeader { header: header?, key: key? })
 }
@@ -180,7 +195,7 @@ fn header_match(node: Node<'_>) -> Option<HeaderMatch> {
     const CONDITIONS: &[&str] =
         &["exactMatch", "regexMatch", "rangeMatch", "presentMatch", "prefixMatch", "suffixMatch"];
     let fields = node.object(&tables::HEADER_MATCHER)?;
-    let name = fields.required("name", "names the header").and_then(names::matched_header);
+    let name = fields.required("name", "names the header").and_then(header_name);
     let invert = fields.flag("invertMatch", false);
     let text = |node: Node<'_>| node.string().map(str::to_owned);
     let condition = match alternative(&fields, CONDITIONS)? {

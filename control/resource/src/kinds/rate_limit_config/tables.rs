@@ -64,7 +64,11 @@ pub(super) static DESCRIPTOR: Message = Message {
             Type::COUNT,
             "Of all limits that a request meets, only those of the highest weight count. Default 0.",
         ),
-        Field::new("alwaysApply", Type::Boolean, "Whether the limit counts whatever its weight. Default false."),
+        Field::new(
+            "alwaysApply",
+            Type::Boolean,
+            "Whether the limit counts whatever its weight. Default false.",
+        ),
     ],
     unsupported: &[],
 };
@@ -93,7 +97,11 @@ pub(super) static SIMPLE_DESCRIPTOR: Message = Message {
     doc: "A pair that a request must have.",
     fields: &[
         Field::required("key", Type::String, "The key."),
-        Field::new("value", Type::String, "The value. Without it every value matches and is counted for itself."),
+        Field::new(
+            "value",
+            Type::String,
+            "The value. Without it every value matches and is counted for itself.",
+        ),
     ],
     unsupported: &[],
 };
@@ -146,10 +154,18 @@ pub(super) static ACTION: Message = Message {
     name: "RateLimitAction",
     doc: "Makes one pair of a descriptor: exactly one of its fields.",
     fields: &[
-        Field::new("sourceCluster", Type::Object(&EMPTY_ACTION), "`source_cluster`: the cluster of the proxy."),
+        Field::new(
+            "sourceCluster",
+            Type::Object(&EMPTY_ACTION),
+            "`source_cluster`: the cluster of the proxy.",
+        ),
         Field::new("destinationCluster", Type::Object(&EMPTY_ACTION), "`destination_cluster`: the upstream."),
         Field::new("requestHeaders", Type::Object(&REQUEST_HEADERS), "The value of a header."),
-        Field::new("remoteAddress", Type::Object(&EMPTY_ACTION), "`remote_address`: the address of the client."),
+        Field::new(
+            "remoteAddress",
+            Type::Object(&EMPTY_ACTION),
+            "`remote_address`: the address of the client.",
+        ),
         Field::new("genericKey", Type::Object(&GENERIC_KEY), "`generic_key` with a fixed value."),
         Field::new(
             "headerValueMatch",

@@ -115,3 +115,6 @@ impl fmt::Debug for PrivateKey {
         f.write_str("[redacted]")
     }
 }
+
+#[cfg(test)]
+mod tests;

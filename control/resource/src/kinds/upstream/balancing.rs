@@ -53,7 +53,7 @@ pub enum LbPolicy {
 pub struct SlowStart {
     /// How long a host counts as new; not zero.
     pub window: Duration,
-    /// How the share grows: 1 for evenly. Above zero. Unset: 1.
+    /// How the share grows: 1 for evenly. 0.01 to 1000. Unset: 1.
     pub aggression: Option<Decimal>,
     /// The share at the start, in percent. Unset: 10.
     pub min_weight_percent: Option<Decimal>,
@@ -177,7 +177,8 @@ static SLOW_START_CONFIG: Message = Message {
         Field::new(
             "aggression",
             Type::Number,
-            "How the share grows: 1 for evenly, more for faster at the start. Above 0. Default 1.",
+            "How the share grows: 1 for evenly, more for faster at the start. 0.01 to 1000. \
+             Default 1.",
         ),
         Field::new(
             "minWeightPercent",
@@ -274,7 +275,7 @@ fn slow_start(node: Node<'_>) -> Option<SlowStart> {
     let fields = node.object(&SLOW_START_CONFIG)?;
     let window = fields.required("slowStartWindow", "slow start needs its window");
     let window = window.and_then(|node| node.positive_duration());
-    let aggression = fields.maybe("aggression", |node| decimal(&node, f64::MIN_POSITIVE, 1_000_000.0));
+    let aggression = fields.maybe("aggression", |node| decimal(&node, 0.01, 1000.0));
     let min_weight_percent = fields.maybe("minWeightPercent", |node| decimal(&node, 0.0, 100.0));
     Some(SlowStart { window: window?, aggression: aggression?, min_weight_percent: min_weight_percent? })
 }
