@@ -12,7 +12,8 @@ pub struct Options {
     /// A client refuses responses, not resources: on its own, a bad resource cannot take a good one
     /// along, and the refusal says which one it was. Listeners and clusters in state of the world
     /// are exempt, as the protocol demands the full set. Default: filter configurations (one bad
-    /// one would make Envoy drop its neighbours) and routes (Envoy's refusal does not name them).
+    /// one would make Envoy drop its neighbours), routes and secrets (Envoy's refusal does not name
+    /// them).
     pub one_per_response: BTreeSet<String>,
     /// The name of this server in every response; empty leaves it out.
     pub control_plane: String,
@@ -33,7 +34,7 @@ impl Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            one_per_response: [type_url::EXTENSION_CONFIG, type_url::ROUTE].map(str::to_owned).into(),
+            one_per_response: [type_url::EXTENSION_CONFIG, type_url::ROUTE, type_url::SECRET].map(str::to_owned).into(),
             control_plane: String::new(),
             max_types: 64,
             max_names: 1 << 20,

@@ -195,7 +195,7 @@ impl ControlLoop {
 
     /// Translates everything and tells everybody: keys first, then what uses them.
     fn publish(&mut self) {
-        let Output { mut proxies, reports, last_good, .. } =
+        let Output { mut proxies, reports, last_good, settings } =
             keyward_translate::translate(self.objects.input(), &self.settings, &self.last_good);
         self.last_good = last_good;
         for proxy in proxies.values_mut() {
@@ -208,9 +208,9 @@ impl ControlLoop {
         self.outlets.keys.send_replace(view);
 
         for (role, proxy) in &proxies {
-            let config = keyward_translate::filter_config(proxy, &self.settings);
+            let config = keyward_translate::filter_config(proxy, &settings);
             let code: &FilterCode = self.filter.code_for(role, config.version);
-            let resources = xds(proxy, code, &self.settings);
+            let resources = xds(proxy, code, &settings);
             self.outlets.xds.publish(role.as_str(), snapshot(&resources));
             self.told.insert(role.clone(), Told { resources, config_version: config.version });
         }
@@ -221,7 +221,7 @@ impl ControlLoop {
             self.told.remove(&role);
             self.rollouts.remove(&role);
         }
-        let fallback = misconfigured_node(&self.settings);
+        let fallback = misconfigured_node(&settings);
         self.outlets.xds.set_fallback(snapshot(&fallback));
 
         self.reports = self.objects.reports();

@@ -110,7 +110,9 @@ impl Objects {
             Resource::UpstreamGroup(group) => {
                 self.input.upstream_groups.insert(id, Arc::new(group));
             }
-            Resource::Settings(settings) => drop(self.others.insert(key, settings.warnings)),
+            Resource::Settings(settings) => {
+                self.input.settings.insert(id, Arc::new(settings));
+            }
             Resource::RateLimitConfig(config) => drop(self.others.insert(key, config.warnings)),
             // A place and nothing more, and what the server itself says of a proxy.
             Resource::Namespace(_) | Resource::Proxy(_) => {}
@@ -161,6 +163,7 @@ impl Objects {
             "VirtualHostOption" => drop(self.input.virtual_host_options.remove(&id)),
             "RouteOption" => drop(self.input.route_options.remove(&id)),
             "UpstreamGroup" => drop(self.input.upstream_groups.remove(&id)),
+            "Settings" => drop(self.input.settings.remove(&id)),
             "Gateway" => drop(self.input.gateways.remove(&id)),
             _ => {}
         }

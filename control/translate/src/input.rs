@@ -10,16 +10,18 @@ use keyward_resource::kinds::route::DirectResponse;
 use keyward_resource::kinds::route_option::RouteOption;
 use keyward_resource::kinds::route_table::RouteTable;
 use keyward_resource::kinds::secret::TlsSecret;
-use keyward_resource::kinds::upstream::Upstream;
+use keyward_resource::kinds::settings::Settings as SettingsObject;
+use keyward_resource::kinds::upstream::{CircuitBreakers, Upstream};
 use keyward_resource::kinds::upstream_group::UpstreamGroup;
 use keyward_resource::kinds::virtual_host_option::VirtualHostOption;
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports, Resource};
 
 use crate::proxy::Proxy;
-use crate::translate::kind::{GATEWAY, ROUTE_TABLE, SECRET, UPSTREAM, VIRTUAL_SERVICE};
+use crate::translate::kind::{GATEWAY, ROUTE_TABLE, SECRET, SETTINGS, UPSTREAM, VIRTUAL_SERVICE};
 
-/// What does not come from resources.
+/// What holds for everything. Most of it does not come from resources; of the rest, this is what holds
+/// unless the `Settings` say otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The namespace of the installation: the first half of every node role.
@@ -39,6 +41,8 @@ pub struct Settings {
     pub watch_namespaces: BTreeSet<String>,
     /// The Envoy cluster of the control server, in every proxy's bootstrap.
     pub control_cluster: String,
+    /// Circuit breakers of upstreams that say nothing of their own.
+    pub circuit_breakers: CircuitBreakers,
     /// How routes are translated.
     pub routing: Routing,
 }
@@ -73,6 +77,8 @@ pub struct Input {
     pub upstream_groups: BTreeMap<ObjectRef, Arc<UpstreamGroup>>,
     /// The auth configs.
     pub auth_configs: BTreeMap<ObjectRef, Arc<AuthConfig>>,
+    /// The settings; one of them counts.
+    pub settings: BTreeMap<ObjectRef, Arc<SettingsObject>>,
     /// The Secrets that hold something for TLS.
     pub tls_secrets: BTreeMap<ObjectRef, Arc<TlsSecret>>,
     /// Objects that exist and whose current version is not to be used, such as one that cannot be read.
@@ -93,6 +99,7 @@ pub struct LastGood {
     pub(crate) gateways: BTreeMap<ObjectRef, Arc<Gateway>>,
     pub(crate) upstreams: BTreeMap<ObjectRef, Arc<Upstream>>,
     pub(crate) secrets: BTreeMap<ObjectRef, Arc<TlsSecret>>,
+    pub(crate) settings: Option<Arc<SettingsObject>>,
 }
 
 /// Names a version of an object.
@@ -113,6 +120,8 @@ pub struct Output {
     pub proxies: BTreeMap<String, Proxy>,
     /// What there is to say about every object of the input.
     pub reports: Reports,
+    /// What holds, with what the `Settings` say.
+    pub settings: Settings,
     /// To be given to the next translation.
     pub last_good: LastGood,
 }
@@ -135,7 +144,8 @@ impl LastGood {
         let gateways = self.gateways.values().map(|gateway| (GATEWAY, &gateway.meta));
         let upstreams = self.upstreams.values().map(|upstream| (UPSTREAM, &upstream.meta));
         let secrets = self.secrets.values().map(|secret| (SECRET, &secret.meta));
-        let all = gateways.chain(tables).chain(secrets).chain(upstreams).chain(services);
+        let settings = self.settings.iter().map(|settings| (SETTINGS, &settings.meta));
+        let all = gateways.chain(tables).chain(secrets).chain(settings).chain(upstreams).chain(services);
         all.map(|(kind, meta)| Version {
             object: ObjectKey::new(kind, &meta.namespace, &meta.name),
             generation: meta.generation,
@@ -159,6 +169,7 @@ impl LastGood {
             Resource::Upstream(upstream) => {
                 self.upstreams.insert(upstream.meta.object_ref(), Arc::new(upstream));
             }
+            Resource::Settings(settings) => self.settings = Some(Arc::new(settings)),
             Resource::TlsSecret(secret) => {
                 self.secrets.insert(secret.meta.object_ref(), Arc::new(secret));
             }

@@ -13,6 +13,7 @@ use envoy_types::pb::google::protobuf::StringValue;
 use keyward_keys::{Change, KeyIndex, KeyView};
 use keyward_resource::kinds::route::PathMatcher;
 use keyward_resource::{ObjectKey, ObjectRef, Reports, Resource, admit, decode, kind};
+use keyward_resource::kinds::upstream::CircuitBreakers;
 use keyward_translate::proxy::{Listener, Route};
 use keyward_translate::{FilterCode, Input, LastGood, Output, Routing, Settings, translate, xds};
 use prost::Message as _;
@@ -54,6 +55,7 @@ impl PureControl {
             default_tls_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8443)),
             one_way_tls: false,
             watch_namespaces: BTreeSet::new(),
+            circuit_breakers: CircuitBreakers::default(),
             routing: Routing::default(),
         };
         let (input, last_good) = (Input::default(), LastGood::default());

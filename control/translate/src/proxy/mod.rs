@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use keyward_filter_core::config::Policy;
 use keyward_resource::ObjectRef;
-use keyward_resource::kinds::upstream::Upstream;
+use keyward_resource::kinds::upstream::{CircuitBreakers, Upstream};
 
 pub use self::listener::{Chain, ChainTls, Listener, TlsTerms};
 pub use self::route::{
@@ -45,6 +45,8 @@ pub struct Cluster {
     pub upstream: ObjectRef,
     /// The version that is used.
     pub spec: Arc<Upstream>,
+    /// How much may be under way at once: its own, or those of the settings.
+    pub circuit_breakers: CircuitBreakers,
     /// The secrets of TLS; none without TLS.
     pub tls: Option<ClusterTls>,
 }

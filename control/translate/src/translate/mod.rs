@@ -7,6 +7,7 @@ mod gateways;
 mod hosts;
 mod memo;
 mod served;
+mod settings;
 mod tables;
 mod tls;
 mod upstreams;
@@ -41,6 +42,7 @@ pub(crate) mod kind {
     pub(crate) const UPSTREAM_GROUP: &str = "UpstreamGroup";
     pub(crate) const AUTH_CONFIG: &str = "AuthConfig";
     pub(crate) const SECRET: &str = "Secret";
+    pub(crate) const SETTINGS: &str = "Settings";
 }
 
 /// What the translation of routes looks things up in.
@@ -78,9 +80,11 @@ impl Translator {
     #[must_use]
     pub fn translate(&mut self, input: &Input, settings: &Settings, last_good: &LastGood) -> Output {
         let mut reports = Reports::default();
+        let mut remembered = LastGood::default();
+        let settings = settings::effective(input, settings, last_good, &mut remembered, &mut reports);
+        let (input, settings) = (&*settings::watched(input, &settings), &settings);
         let auth_configs = auth_configs::check(input, settings, &mut reports);
         let secrets = Secrets::new(input, last_good.secrets.clone());
-        let mut remembered = LastGood::default();
         let known = Known {
             settings,
             auth_headers: auth_configs.headers(settings),
@@ -132,7 +136,7 @@ impl Translator {
             proxy.policies = needed.map(|(auth_id, policy)| (auth_id, policy.clone())).collect();
             proxy.tables = proxy.policies.values().flat_map(Policy::tables).map(str::to_owned).collect();
         }
-        Output { proxies, reports, last_good: remembered }
+        Output { proxies, reports, settings: settings.clone(), last_good: remembered }
     }
 
     fn virtual_hosts(&mut self, hosts: &ChainHosts, known: &Known<'_>) -> Vec<Arc<VirtualHost>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyward_resource::kinds::ssl::Alpn;
-use keyward_resource::kinds::upstream::{Protocol, Upstream};
+use keyward_resource::kinds::upstream::{CircuitBreakers, Protocol, Upstream};
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
 use super::kind::UPSTREAM;
@@ -16,6 +16,7 @@ use crate::proxy::{Cluster, ClusterTls, names};
 pub(super) struct Upstreams {
     standing: BTreeMap<ObjectRef, Standing>,
     used: BTreeMap<ObjectRef, Used>,
+    circuit_breakers: CircuitBreakers,
 }
 
 /// How an Upstream stands.
@@ -43,7 +44,11 @@ pub(super) fn choose(
     last_good: &BTreeMap<ObjectRef, Arc<Upstream>>,
     reports: &mut Reports,
 ) -> Upstreams {
-    let mut chosen = Upstreams { standing: BTreeMap::new(), used: BTreeMap::new() };
+    let mut chosen = Upstreams {
+        standing: BTreeMap::new(),
+        used: BTreeMap::new(),
+        circuit_breakers: settings.circuit_breakers.clone(),
+    };
     for (reference, version) in &input.upstreams {
         let key = key(reference);
         reports.accept(key.clone());
@@ -172,7 +177,9 @@ impl Upstreams {
                 root_ca: tls.root_ca.as_ref().map(Item::name),
             });
             let (upstream, spec) = (reference.clone(), Arc::clone(&used.version));
-            (name.clone(), Cluster { name, upstream, spec, tls })
+            let unset = spec.circuit_breakers == CircuitBreakers::default();
+            let breakers = if unset { &self.circuit_breakers } else { &spec.circuit_breakers };
+            (name.clone(), Cluster { name, upstream, circuit_breakers: breakers.clone(), spec, tls })
         };
         self.used.iter().map(cluster).collect()
     }

@@ -50,7 +50,7 @@ pub(super) fn cluster(cluster: &Cluster) -> ClusterMessage {
             Some(EdsClusterConfig { eds_config: Some(common::ads()), ..EdsClusterConfig::default() });
     }
     balancing::apply(&spec.load_balancer, &mut message);
-    connection::apply(spec, &mut message);
+    connection::apply(cluster, &mut message);
     health::apply(spec, &mut message);
     protocol::apply(spec, &mut message);
     tls::apply(cluster, &mut message);

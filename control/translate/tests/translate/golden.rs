@@ -1,6 +1,6 @@
 //! `testdata/translate/<case>/{in.yaml,status.yaml,proxy.yaml,xds.yaml}`. A case may have a
 //! `before.yaml`: a state of the resources that was translated before, so that there are last good
-//! versions. A `settings.yaml` stands for what the Settings say; a `requests.yaml` is for the real Envoy.
+//! versions. A `requests.yaml` is for the real Envoy.
 //!
 //! `UPDATE_GOLDENS=1` rewrites the last three and deletes those whose case is gone.
 
@@ -107,6 +107,9 @@ fn put(object: Value, path: &Path, input: &mut Input) {
         Resource::VirtualHostOption(option) => option.put(input),
         Resource::RouteOption(option) => option.put(input),
         Resource::UpstreamGroup(group) => group.put(input),
+        Resource::Settings(said) => said.put(input),
+        // Keys are no part of what is translated.
+        Resource::ApiKeySecret(_) => {}
         other => panic!("translation knows no {}", other.key()),
     }
 }

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use keyward_resource::kinds::options::{RouteOptions, VirtualHostOptions};
 use keyward_resource::kinds::route::{Action, PathMatcher, Target};
 use keyward_resource::kinds::secret::TlsSecret;
+use keyward_resource::kinds::settings::Settings as SettingsObject;
+use keyward_resource::kinds::upstream::CircuitBreakers;
 use keyward_resource::kinds::{
     ApiKeyAuth, AuthConfig, ExtAuth, Gateway, HostAddr, Matcher, Route, RouteOption, RouteTable, StaticHost,
     Upstream, UpstreamGroup, VirtualHostOption, VirtualService,
@@ -29,6 +31,7 @@ pub(crate) fn settings() -> Settings {
         one_way_tls: false,
         watch_namespaces: BTreeSet::new(),
         control_cluster: "keyward_control".to_owned(),
+        circuit_breakers: CircuitBreakers::default(),
         routing: Routing::default(),
     }
 }
@@ -152,5 +155,6 @@ macro_rules! into_input {
 into_input!(
     Gateway => gateways, VirtualService => virtual_services, RouteTable => route_tables,
     VirtualHostOption => virtual_host_options, RouteOption => route_options, Upstream => upstreams,
-    UpstreamGroup => upstream_groups, AuthConfig => auth_configs, TlsSecret => tls_secrets
+    UpstreamGroup => upstream_groups, AuthConfig => auth_configs, TlsSecret => tls_secrets,
+    SettingsObject => settings
 );

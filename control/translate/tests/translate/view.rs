@@ -15,7 +15,7 @@ use keyward_translate::{Output, XdsResources};
 use serde_json::{Map, Value, json};
 
 use crate::decoded::{decode, unpack, wasm};
-use crate::support::{filter, settings};
+use crate::support::filter;
 
 /// What the statuses say, the proxies, and what they are told: one file of a golden each.
 pub(crate) fn output(output: &Output) -> [(&'static str, Value); 3] {
@@ -28,7 +28,7 @@ pub(crate) fn output(output: &Output) -> [(&'static str, Value); 3] {
     });
     let proxies = output.proxies.iter().map(|(role, made)| (role.clone(), proxy(made)));
     let xds = output.proxies.iter().map(|(role, proxy)| {
-        let resources = keyward_translate::xds(proxy, &filter(), &settings());
+        let resources = keyward_translate::xds(proxy, &filter(), &output.settings);
         (role.clone(), xds(&resources))
     });
     [

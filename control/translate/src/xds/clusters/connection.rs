@@ -7,12 +7,14 @@ use envoy_types::pb::envoy::config::cluster::v3::{
 };
 use envoy_types::pb::envoy::config::core::v3::TcpKeepalive as TcpKeepaliveMessage;
 use envoy_types::pb::google::protobuf::{DoubleValue, UInt32Value};
-use keyward_resource::kinds::upstream::{CircuitBreakers, Decimal, TcpKeepalive, Upstream};
+use keyward_resource::kinds::upstream::{CircuitBreakers, Decimal, TcpKeepalive};
 
 use super::super::common;
+use crate::proxy::Cluster;
 
 /// Sets how a cluster connects.
-pub(super) fn apply(spec: &Upstream, message: &mut ClusterMessage) {
+pub(super) fn apply(cluster: &Cluster, message: &mut ClusterMessage) {
+    let spec = &*cluster.spec;
     message.per_connection_buffer_limit_bytes = spec.connection.buffer_limit.and_then(common::count);
     message.upstream_connection_options =
         spec.connection.tcp_keepalive.as_ref().map(|keepalive| UpstreamConnectionOptions {
@@ -25,7 +27,7 @@ pub(super) fn apply(spec: &Upstream, message: &mut ClusterMessage) {
         ..PreconnectPolicy::default()
     });
     message.circuit_breakers =
-        (spec.circuit_breakers != CircuitBreakers::default()).then(|| breakers(&spec.circuit_breakers));
+        (cluster.circuit_breakers != CircuitBreakers::default()).then(|| breakers(&cluster.circuit_breakers));
 }
 
 fn tcp_keepalive(keepalive: &TcpKeepalive) -> TcpKeepaliveMessage {
