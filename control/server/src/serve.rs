@@ -13,6 +13,7 @@ use keyward_access::TokenFile;
 use keyward_bootstrap::{BootstrapOptions, CONTROL_CLUSTER};
 use keyward_keys::KeyView;
 use keyward_pki::{Folder, ProxyRole};
+use keyward_resource::kinds::upstream::CircuitBreakers;
 use keyward_store::{SqliteStore, Store};
 use keyward_tls::TlsListener;
 use keyward_translate::{Routing, Settings};
@@ -114,6 +115,7 @@ async fn start(
         one_way_tls: false,
         watch_namespaces: BTreeSet::new(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
+        circuit_breakers: CircuitBreakers::default(),
         routing: Routing::default(),
     };
     let ads = AdsService::builder(xds.clone(), role_of)
