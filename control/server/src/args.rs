@@ -24,6 +24,11 @@ pub struct ServeArgs {
     #[arg(long, env = "KEYWARD_GATEWAY", default_value = "127.0.0.1:8080", value_name = "ADDR")]
     pub gateway: SocketAddr,
 
+    /// Address of the Gateway with TLS that exists when no Gateway is declared. It is opened once a
+    /// VirtualService has a certificate.
+    #[arg(long, env = "KEYWARD_GATEWAY_TLS", default_value = "127.0.0.1:8443", value_name = "ADDR")]
+    pub gateway_tls: SocketAddr,
+
     /// Admin address of the supervised Envoy. Envoy's admin has no access control: keep it private.
     #[arg(long, env = "KEYWARD_ADMIN", default_value = "127.0.0.1:19000", value_name = "ADDR")]
     pub admin: SocketAddr,

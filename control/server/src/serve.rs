@@ -35,8 +35,6 @@ use crate::rest::{Api, HostGuard};
 
 /// The proxy that is served when nothing else is said.
 const PROXY: &str = "gateway-proxy";
-/// Where the Gateway with TLS listens that exists when none is declared.
-const TLS_PORT: u16 = 8443;
 /// The identity header until Settings can name another.
 const IDENTITY_HEADER: &str = keyward_filter_core::config::DEFAULT_IDENTITY_HEADER;
 /// xDS events that may wait for the control loop.
@@ -111,7 +109,7 @@ async fn start(
         identity_header: IDENTITY_HEADER.to_owned(),
         wait_for_keys_ms: args.wait_for_keys,
         default_gateway: args.gateway,
-        default_tls_gateway: SocketAddr::new(args.gateway.ip(), TLS_PORT),
+        default_tls_gateway: args.gateway_tls,
         one_way_tls: false,
         watch_namespaces: BTreeSet::new(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
