@@ -214,3 +214,27 @@ proptest! {
         prop_assert!(is_map_key || !message.contains(KEY), "{}\n{}", text, message);
     }
 }
+
+#[test]
+fn no_message_repeats_what_a_secret_holds() {
+    let secret = kind::by_name("Secret").expect("Secret is a kind");
+    let pem = format!("-----BEGIN PRIVATE KEY-----\n{KEY}\n-----END PRIVATE KEY-----\n");
+    let types =
+        ["extauth.keyward.io/apikey", "kubernetes.io/tls", "Opaque", "kubernetes.io/dockerconfigjson"];
+    for (secret_type, entry) in types.iter().flat_map(|ty| {
+        ["api-key", "tls.crt", "tls.key", "ca.crt", "anything", "not a key!"].map(|entry| (*ty, entry))
+    }) {
+        for (field, value) in [("data", KEY), ("stringData", KEY), ("stringData", pem.as_str())] {
+            let object = json!({
+                "metadata": { "name": "bob", "annotations": { "last-applied": value } },
+                "type": secret_type,
+                field: { entry: value },
+            });
+            let said = match admit(secret, "apps", None, object) {
+                Err(errors) => summary(&errors),
+                Ok(stored) => format!("{:?}", decode(secret, &stored)),
+            };
+            assert!(!said.contains(KEY), "{secret_type} {field}[{entry}]: {said}");
+        }
+    }
+}
