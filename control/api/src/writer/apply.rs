@@ -88,7 +88,12 @@ impl Writer {
         let name = target.name.clone().unwrap_or_default();
         let mut applied = applied;
         let warnings = prune(target, &mut applied, options.field_validation);
-        let applied = canonical(target.kind, target.place(), Some(&name), applied);
+        let typed = applied.get("type").is_some();
+        let mut applied = canonical(target.kind, target.place(), Some(&name), applied);
+        if let Some(fields) = applied.as_object_mut().filter(|_| !typed) {
+            // The default of a field that is not said: nobody wants it, so nobody owns it.
+            fields.remove("type");
+        }
         loop {
             let done = match self.find(target.kind, target.key(&name)).await? {
                 Some(current) => {
@@ -146,7 +151,12 @@ impl Writer {
         applied: Value,
         options: &WriteOptions,
     ) -> Result<Option<Written>, ApiStatus> {
+        let typed = applied.get("type").is_some();
         let admitted = admit(target, target.name.as_deref(), applied, options.field_validation)?;
+        let mut wanted = admitted.object.clone();
+        if let Some(fields) = wanted.as_object_mut().filter(|_| !typed) {
+            fields.remove("type");
+        }
         if admitted.uid.is_some() {
             let name = target.name.as_deref().unwrap_or_default();
             let why = "uid mismatch: the object to be applied says a uid, but there is no such object";
@@ -156,7 +166,7 @@ impl Writer {
         let now = self.inner.origin.timestamp();
         let manager = Manager::new(Operation::Apply, &options.manager, &api_version, "");
         let managers = Managers::default()
-            .apply(&json!({}), &admitted.object, &manager, &api_version, true, &now)
+            .apply(&json!({}), &wanted, &manager, &api_version, true, &now)
             .map(|applied| applied.managers)
             .unwrap_or_default();
         match self.insert(target, admitted, managers, options, Verb::Patch).await {

@@ -10,7 +10,7 @@
 //! after it has closed the namespace; any other one is taken back by its own writer. So nothing
 //! outlives its namespace.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::{MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
@@ -27,7 +27,7 @@ use crate::target::{NAME_LABEL, NAMESPACE, Part, Target};
 /// The namespaces that are known to be open, so that not every write must look.
 #[derive(Debug, Default)]
 pub(super) struct Live {
-    names: HashSet<String>,
+    names: BTreeSet<String>,
     /// Rises when one is closed: whoever looked before may not say that it is open.
     closed: u64,
 }
@@ -94,8 +94,8 @@ impl Writer {
     }
 
     /// The namespaces that objects are in, found with one look at each.
-    async fn inhabited(&self) -> Result<HashSet<String>, ApiStatus> {
-        let mut names = HashSet::new();
+    async fn inhabited(&self) -> Result<BTreeSet<String>, ApiStatus> {
+        let mut names = BTreeSet::new();
         for kind in KINDS.iter().filter(|kind| kind.is_namespaced()) {
             let mut after: Option<Key> = None;
             loop {
