@@ -48,7 +48,11 @@ pub(crate) static METADATA: Message = Message {
             Type::List(&Type::Object(&OWNER_REFERENCE)),
             "The objects that this one belongs to. Kept for tools; nothing is deleted because of it.",
         ),
-        Field::new("uid", Type::String, "Tells this object from an earlier one of the same name. Set by the server."),
+        Field::new(
+            "uid",
+            Type::String,
+            "Tells this object from an earlier one of the same name. Set by the server.",
+        ),
         Field::new(
             "resourceVersion",
             Type::String,
@@ -110,8 +114,15 @@ const SERVERS_OWN: &[&str] = &[
 
 pub(crate) static REFERENCE: Message = Message {
     name: "Reference",
-    doc: "",
-    fields: &[Field::new("name", Type::Any, ""), Field::new("namespace", Type::Any, "")],
+    doc: "Names another object.",
+    fields: &[
+        Field::required("name", Type::String, "The name of the object."),
+        Field::new(
+            "namespace",
+            Type::String,
+            "The namespace of the object. Default: that of the object that refers.",
+        ),
+    ],
     unsupported: &[],
 };
 

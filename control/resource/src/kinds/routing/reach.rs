@@ -154,3 +154,6 @@ impl<'a> Earlier<'a> {
         exact.into_iter().chain(prefixes).min()
     }
 }
+
+#[cfg(test)]
+mod tests;
