@@ -47,11 +47,11 @@ impl Claims {
             });
             for (name, owner) in others {
                 let what = match name {
-                    Some(name) => format!("the server name {name:?}"),
-                    None => "what no server name is declared for".to_owned(),
+                    Some(name) => format!("the server name {name:?} {place}"),
+                    None => format!("the certificate without sniDomains {place}"),
                 };
                 conflicts.push(format!(
-                    "sslConfig: {what} {place} belongs to VirtualService {owner}, which is older and has another \
+                    "sslConfig: {what} belongs to VirtualService {owner}, which is older and has another \
                      certificate or other TLS settings"
                 ));
             }

@@ -4,6 +4,9 @@ use std::fmt::Debug;
 
 use serde_json::{Map, Value, json};
 
+/// Around what is set, though it may be zero.
+const SET: &str = "set";
+
 struct Parser<'t> {
     rest: &'t str,
 }
@@ -14,7 +17,19 @@ pub(super) fn message(message: &impl Debug) -> Value {
     let mut parser = Parser { rest: &text };
     let value = parser.value();
     assert_eq!(parser.rest, "", "all of it is read");
-    value
+    bare(value)
+}
+
+/// A value without [`SET`].
+fn bare(value: Value) -> Value {
+    match value {
+        Value::Object(mut fields) if fields.len() == 1 && fields.contains_key(SET) => {
+            fields.remove(SET).map_or(Value::Null, bare)
+        }
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, bare(value))).collect(),
+        Value::Array(items) => items.into_iter().map(bare).collect(),
+        other => other,
+    }
 }
 
 fn is_unset(value: &Value) -> bool {
@@ -79,7 +94,7 @@ impl Parser<'_> {
         if self.take("(") {
             let inner = self.value();
             assert!(self.take(")"), "one value in {word}");
-            return if matches!(word, "Some" | "Ok") { inner } else { json!({ word: inner }) };
+            return if word == "Some" { json!({ SET: inner }) } else { json!({ word: inner }) };
         }
         if self.take(" {") {
             self.skip_spaces();
