@@ -350,3 +350,6 @@ fn fill<T: Clone>(field: &mut Option<T>, from: &Option<T>) {
         field.clone_from(from);
     }
 }
+
+#[cfg(test)]
+mod tests;
