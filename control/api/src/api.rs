@@ -18,8 +18,8 @@ use crate::writer::{Writer, Written};
 /// What is said of objects that have no stored status: every Secret, and whatever nobody has
 /// written a status for yet.
 pub trait Statuses: Send + Sync + 'static {
-    /// The status to show of an object at this revision, if there is one.
-    fn status(&self, kind: &'static Kind, key: &Key, revision: Revision) -> Option<Value>;
+    /// The status to show of what is stored at this revision, if there is one.
+    fn status(&self, kind: &'static Kind, key: &Key, revision: Revision, stored: &Stored) -> Option<Value>;
 }
 
 /// The resource API.
@@ -49,7 +49,9 @@ impl Api {
 
     /// A stored object as its caller sees it: with its version and its status, in the group asked.
     pub(crate) fn shown(&self, target: &Target, key: &Key, revision: Revision, stored: Stored) -> Value {
-        let status = stored.status.clone().or_else(|| self.statuses.status(target.kind, key, revision));
+        let status = stored.status.clone().or_else(|| {
+            self.statuses.status(target.kind, key, revision, &stored)
+        });
         stored.shown(target.kind, target.asked, status, Some(revision))
     }
 

@@ -1,5 +1,6 @@
 //! The typed cache of everything in the store: what the control loop translates.
 
+use keyward_api::Stored;
 use keyward_keys::Change;
 use keyward_resource::kinds::Resource;
 use keyward_resource::kinds::secret::{KEY_FIELD, KEY_TYPE};
@@ -22,8 +23,9 @@ pub(crate) struct Objects {
 /// Reads a stored object.
 fn read(record: &Record) -> Result<(&'static str, Resource, Value), (Option<&'static str>, String)> {
     let kind = kind::by_name(&record.key.kind).ok_or_else(|| (None, "unknown kind".to_owned()))?;
-    let mut object: Value = serde_json::from_slice(&record.body)
-        .map_err(|_| (Some(kind.name), "the stored object is not JSON".to_owned()))?;
+    let stored = Stored::read(record);
+    let mut object =
+        stored.map_err(|_| (Some(kind.name), "the stored object is not JSON".to_owned()))?.object;
     object["metadata"]["resourceVersion"] = record.revision.0.to_string().into();
     match decode(kind, &object) {
         Ok(mut resource) => {

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use bytes::Bytes;
 use jiff::Timestamp;
 use keyward_access::TokenFile;
+use keyward_api::{AuditLog, Everybody, Origin, Writer};
 use keyward_bootstrap::{BootstrapOptions, CONTROL_CLUSTER};
 use keyward_keys::KeyView;
 use keyward_pki::{Folder, ProxyRole};
@@ -31,7 +32,7 @@ use crate::exposure;
 use crate::filter::Filter;
 use crate::ports::{listen, reachable, serve_grpc, serve_rest};
 use crate::published::Published;
-use crate::rest::{Api, HostGuard};
+use crate::rest::{self, HostGuard};
 
 /// The proxy that is served when nothing else is said.
 const PROXY: &str = "gateway-proxy";
@@ -99,6 +100,9 @@ async fn start(
         None => filter,
     };
     let store: Arc<dyn Store> = Arc::new(open_store(args).await?);
+    let writer =
+        Writer::new(store.clone(), Arc::new(AuditLog), args.system_namespace.as_str(), Origin::SYSTEM);
+    writer.prepare().await.map_err(|failure| anyhow!("the namespaces cannot be made: {}", failure.message))?;
 
     let (keys, key_view) = watch::channel(KeyView::default());
     let (published, reports) = watch::channel(Arc::new(Published::default()));
@@ -145,7 +149,8 @@ async fn start(
         .add_service(key_stream);
     tasks.spawn(serve_grpc(router, grpc, grpc_tls, stop.clone()));
 
-    let api = Api::new(store, reports, &args.system_namespace).router(HostGuard::of(args.rest));
+    let guard = HostGuard::of(args.rest);
+    let api = rest::router(writer, Arc::new(Everybody), reports, &args.system_namespace, guard);
     match rest_tls {
         Some(config) => tasks.spawn(serve_rest(TlsListener::new(rest, config)?, api, stop.clone())),
         None => tasks.spawn(serve_rest(rest, api, stop.clone())),

@@ -11,7 +11,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request};
 use futures::StreamExt as _;
 use jiff::Timestamp;
-use keyward_api::{Api, AuditLog, Everybody, Origin, Statuses, Writer};
+use keyward_api::{Api, AuditLog, Everybody, Origin, Statuses, Stored, Writer};
 use keyward_resource::Kind;
 use keyward_store::{Key, MemoryStore, Revision, Store};
 use serde_json::{Map, Value, json};
@@ -42,7 +42,7 @@ struct Derived;
 const HEADERS: &[&str] = &["allow", "warning", "retry-after"];
 
 impl Statuses for Derived {
-    fn status(&self, kind: &'static Kind, _: &Key, _: Revision) -> Option<Value> {
+    fn status(&self, kind: &'static Kind, _: &Key, _: Revision, _: &Stored) -> Option<Value> {
         (kind.name == "Secret").then(|| json!({ "state": "Accepted" }))
     }
 }

@@ -5,12 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
+use axum::Json;
 use axum::response::{IntoResponse as _, Response};
 use keyward_resource::ApiStatus;
-
-use super::reply::ApiError;
 
 /// Which `Host` headers are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +34,7 @@ pub(super) async fn check(State(guard): State<HostGuard>, request: Request, next
     } else {
         return next.run(request).await;
     };
-    ApiError::from(ApiStatus::forbidden(refusal)).into_response()
+    (StatusCode::FORBIDDEN, Json(ApiStatus::forbidden(refusal))).into_response()
 }
 
 /// Whether a browser says that a page from elsewhere sends this. Browsers put `Origin` on every

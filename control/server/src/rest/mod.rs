@@ -1,30 +1,20 @@
-//! REST: every kind through one set of routes, in Kubernetes path style.
-//!
-//! ```text
-//! /api/v1/namespaces/{namespace}/secrets[/{name}]
-//! /apis/{group}/{version}/namespaces/{namespace}/{plural}[/{name}]
-//! /apis/{group}/{version}/{plural}                                   lists all namespaces
-//! /healthz  /readyz
-//! ```
+//! The REST port: the resource API ([`keyward_api`]) behind a guard, and whether the server is well.
 
 mod guard;
-mod reply;
-mod request;
-mod target;
-mod verbs;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use keyward_resource::ApiStatus;
-use keyward_store::Store;
+use keyward_api::{Api, Authorizer, Statuses, Stored, Writer};
+use keyward_resource::{Kind, ObjectKey, Saying};
+use keyward_store::{Key, Revision};
+use serde_json::Value;
 use tokio::sync::watch;
 
-use self::reply::ApiError;
 use crate::published::Published;
 
 pub(crate) use guard::HostGuard;
@@ -32,61 +22,60 @@ pub(crate) use guard::HostGuard;
 #[cfg(test)]
 mod tests;
 
-/// What the handlers need.
-#[derive(Clone)]
-pub(crate) struct Api {
-    store: Arc<dyn Store>,
-    published: watch::Receiver<Arc<Published>>,
+/// What was published last, as the API asks for it.
+type Reports = watch::Receiver<Arc<Published>>;
+
+/// Says what was published of objects that have no stored status.
+struct Derived {
+    published: Reports,
     system_namespace: Arc<str>,
-    origin: Origin,
 }
 
-/// Where times and ids come from.
-#[derive(Debug, Clone, Copy)]
-struct Origin {
-    now: fn() -> jiff::Timestamp,
-    uid: fn() -> uuid::Uuid,
+/// Everything on the port. `guard` decides which `Host` headers are answered.
+pub(crate) fn router(
+    writer: Writer,
+    authorizer: Arc<dyn Authorizer>,
+    published: Reports,
+    system_namespace: &str,
+    guard: HostGuard,
+) -> Router {
+    let derived = Derived { published: published.clone(), system_namespace: system_namespace.into() };
+    let api = Api::new(writer, Arc::new(derived), authorizer);
+    Router::new()
+        .route("/healthz", get(async || "ok\n"))
+        .route("/readyz", get(readyz))
+        .with_state(published)
+        .fallback_service(api.router())
+        .layer(axum::middleware::from_fn_with_state(guard, guard::check))
 }
 
-async fn not_allowed() -> Response {
-    ApiError::from(ApiStatus::method_not_allowed()).into_response()
-}
-
-async fn readyz(State(api): State<Api>) -> (StatusCode, &'static str) {
-    if api.published.borrow().revision.is_some() {
+async fn readyz(State(published): State<Reports>) -> (StatusCode, &'static str) {
+    if published.borrow().revision.is_some() {
         (StatusCode::OK, "ok\n")
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "not ready: the resources have not been translated yet\n")
     }
 }
 
-// === impl Origin ===
+// === impl Derived ===
 
-impl Origin {
-    /// The clock and the random numbers of this machine.
-    const SYSTEM: Self = Self { now: jiff::Timestamp::now, uid: uuid::Uuid::new_v4 };
-}
-
-// === impl Api ===
-
-impl Api {
-    /// An API over this store, with statuses from what was published last.
-    pub(crate) fn new(
-        store: Arc<dyn Store>,
-        published: watch::Receiver<Arc<Published>>,
-        system_namespace: &str,
-    ) -> Self {
-        Self { store, published, system_namespace: system_namespace.into(), origin: Origin::SYSTEM }
-    }
-
-    /// The routes. `guard` decides which `Host` headers are answered.
-    pub(crate) fn router(self, guard: HostGuard) -> Router {
-        Router::new()
-            .route("/healthz", get(async || "ok\n").fallback(not_allowed))
-            .route("/readyz", get(readyz).fallback(not_allowed))
-            .fallback(verbs::dispatch)
-            .layer(axum::middleware::from_fn_with_state(guard, guard::check))
-            .layer(axum::extract::DefaultBodyLimit::max(request::MAX_BODY))
-            .with_state(self)
+impl Statuses for Derived {
+    fn status(&self, kind: &'static Kind, key: &Key, revision: Revision, stored: &Stored) -> Option<Value> {
+        if !kind.is_namespaced() {
+            return None;
+        }
+        let published = self.published.borrow().clone();
+        let object = ObjectKey::new(kind.name, &key.namespace, &key.name);
+        let report = published.report(&object, revision);
+        let metadata = &stored.object["metadata"];
+        let saying = Saying {
+            system_namespace: &self.system_namespace,
+            generation: metadata["generation"].as_i64().unwrap_or(1),
+            report: report.as_ref(),
+            proxies: &BTreeMap::new(),
+        };
+        // Nobody keeps since when it is so; it was not before the object was there.
+        let since = metadata["creationTimestamp"].as_str().unwrap_or_default();
+        Some(saying.status(None, since))
     }
 }
