@@ -1,6 +1,7 @@
 //! The log: lines on standard error.
 
 use anyhow::{Context as _, bail};
+use keyward_access::AUDIT_TARGET;
 use tracing_subscriber::EnvFilter;
 
 use crate::args::LogFormat;
@@ -33,7 +34,12 @@ fn filter(level: &str) -> anyhow::Result<EnvFilter> {
     if bare && !["trace", "debug", "info", "warn", "error"].contains(&level) {
         bail!("unknown level");
     }
-    Ok(EnvFilter::builder().parse(level)?)
+    let filter = EnvFilter::builder().parse(level)?;
+    if level.contains(AUDIT_TARGET) {
+        return Ok(filter);
+    }
+    // Whoever wants to hear less of the server still wants to know who changed what.
+    Ok(filter.add_directive(format!("{AUDIT_TARGET}=info").parse()?))
 }
 
 #[cfg(test)]
@@ -51,6 +57,19 @@ mod tests {
             ("a=b=c", false),
         ] {
             assert_eq!(filter(level).is_ok(), taken, "{level:?}");
+        }
+    }
+
+    #[test]
+    fn the_audit_log_is_on_unless_it_is_named() {
+        for (level, expected) in [
+            ("error", true),
+            ("info", true),
+            ("info,keyward_server=debug", true),
+            ("info,keyward::audit=off", false),
+        ] {
+            let text = filter(level).unwrap().to_string();
+            assert_eq!(text.contains("keyward::audit=info"), expected, "{level}: {text}");
         }
     }
 }

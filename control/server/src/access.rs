@@ -1,0 +1,147 @@
+//! Access to the REST API: the rules of [`keyward_access`], put to requests.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::header::{AUTHORIZATION, HOST, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use jiff::Timestamp;
+use keyward_access::{
+    Action, Attempt as Attempted, Caller, Change as Changed, Credential, Identity, Rules, TokenBook,
+    TokenFile, authenticate, authorize,
+};
+use keyward_api::{Attempt, Audit, Authorizer, Change, Identity as Named, Verb};
+use keyward_resource::ApiStatus;
+
+#[cfg(test)]
+mod tests;
+
+/// Decides who may do what over REST.
+#[derive(Debug, Clone)]
+pub(crate) struct Gatekeeper {
+    rules: Rules,
+    tokens: Arc<TokenFile>,
+    now: fn() -> Timestamp,
+}
+
+/// Writes the audit log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AuditLog;
+
+/// An API with everything of access around it but the decisions, which it asks for itself.
+pub(crate) fn guarded(api: Router, gatekeeper: &Gatekeeper) -> Router {
+    api.layer(from_fn_with_state(gatekeeper.clone(), note_attempts))
+}
+
+/// The middleware: attempts that changed nothing are in the audit log as well, and a client that has
+/// to say who it is is told how.
+async fn note_attempts(State(gatekeeper): State<Gatekeeper>, request: Request, next: Next) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let dry_run =
+        request.uri().query().unwrap_or_default().split('&').any(|pair| pair.starts_with("dryRun="));
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
+    let changes = matches!(method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
+    let who = changes.then(|| gatekeeper.identify(request.headers(), peer).ok()).flatten();
+    let mut response = next.run(request).await;
+    let code = response.status();
+    // What was changed has a line of its own, with what came of it.
+    if changes && (dry_run || !code.is_success()) {
+        let who = who.map(|identity| identity.to_string());
+        let (who, method, code) = (who.as_deref(), method.as_str(), code.as_u16());
+        Attempted { who, peer, method, path: &path, dry_run, code }.log();
+    }
+    if code == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+/// Whether a `Host` header names this machine. Without one it was no browser.
+fn is_local_name(host: Option<&HeaderValue>) -> bool {
+    let Some(host) = host else { return true };
+    let Ok(authority) = host.to_str().unwrap_or("?").parse::<axum::http::uri::Authority>() else {
+        return false;
+    };
+    let name = authority.host().trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn verb(verb: Verb) -> keyward_access::Verb {
+    use keyward_access::Verb as Known;
+    match verb {
+        Verb::Get => Known::Get,
+        Verb::List => Known::List,
+        Verb::Watch => Known::Watch,
+        Verb::Create => Known::Create,
+        Verb::Update => Known::Update,
+        Verb::Patch => Known::Patch,
+        Verb::Delete => Known::Delete,
+        Verb::DeleteCollection => Known::DeleteCollection,
+    }
+}
+
+// === impl Gatekeeper ===
+
+impl Gatekeeper {
+    pub(crate) fn new(rules: Rules, tokens: TokenFile) -> Self {
+        Self { rules, tokens: Arc::new(tokens), now: Timestamp::now }
+    }
+
+    fn identify(&self, headers: &HeaderMap, peer: Option<SocketAddr>) -> Result<Identity, ApiStatus> {
+        let mut values = headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes);
+        let credential = match (values.next(), values.next()) {
+            (value, None) => Credential::of_header(value),
+            // Who is two is nobody.
+            (_, Some(_)) => Credential::Other,
+        };
+        let book = match credential {
+            Credential::Bearer(_) => self.tokens.book().map_err(|error| {
+                tracing::error!("the tokens could not be read: {:#}", anyhow::Error::new(error));
+                ApiStatus::internal("the tokens cannot be read; the log of the control server says why")
+            })?,
+            Credential::None | Credential::Other => Arc::<TokenBook>::default(),
+        };
+        // Who comes from nowhere comes from elsewhere.
+        let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
+        let caller = Caller { peer, by_local_name: is_local_name(headers.get(HOST)), credential };
+        authenticate(self.rules, &book, &caller, (self.now)())
+    }
+}
+
+impl Authorizer for Gatekeeper {
+    fn authorize(&self, attempt: &Attempt<'_>) -> Result<Named, ApiStatus> {
+        let identity = self.identify(attempt.headers, attempt.peer)?;
+        let action = match attempt.kind {
+            None => Action::Discover,
+            Some(kind) => Action::Objects {
+                verb: verb(attempt.verb),
+                kind,
+                namespace: attempt.namespace,
+                name: attempt.name,
+            },
+        };
+        let permit = authorize(identity, &action)?;
+        Ok(Named { name: permit.identity().to_string().into(), peer: attempt.peer })
+    }
+}
+
+// === impl AuditLog ===
+
+impl Audit for AuditLog {
+    fn changed(&self, change: &Change<'_>) {
+        let changed = Changed {
+            who: &change.identity.name,
+            peer: change.identity.peer,
+            verb: change.verb.as_str(),
+            kind: &change.key.kind,
+            namespace: &change.key.namespace,
+            name: &change.key.name,
+            resource_version: change.revision.0,
+        };
+        changed.log();
+    }
+}
