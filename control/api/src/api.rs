@@ -49,9 +49,8 @@ impl Api {
 
     /// A stored object as its caller sees it: with its version and its status, in the group asked.
     pub(crate) fn shown(&self, target: &Target, key: &Key, revision: Revision, stored: Stored) -> Value {
-        let status = stored.status.clone().or_else(|| {
-            self.statuses.status(target.kind, key, revision, &stored)
-        });
+        let status =
+            stored.status.clone().or_else(|| self.statuses.status(target.kind, key, revision, &stored));
         stored.shown(target.kind, target.asked, status, Some(revision))
     }
 

@@ -196,7 +196,8 @@ async fn a_list_shows_the_moment_asked_for(store: &impl Store) {
     let selector = || Selector::namespaced("Secret", "default");
     let at = |revision| store.list_at(selector(), None, None, Revision(revision));
     let names = |page: &Page| -> Vec<String> {
-        let shown = |record: &Record| format!("{}={}", record.key.name, String::from_utf8_lossy(&record.body));
+        let shown =
+            |record: &Record| format!("{}={}", record.key.name, String::from_utf8_lossy(&record.body));
         page.records.iter().map(shown).collect()
     };
     create(store, secret("b"), "1").await;

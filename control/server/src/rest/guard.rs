@@ -3,11 +3,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
-use axum::Json;
 use axum::response::{IntoResponse as _, Response};
 use keyward_resource::ApiStatus;
 
