@@ -11,6 +11,7 @@
 //! processes. It is not the data plane: with the control server down, Envoy serves on with what
 //! it holds.
 
+mod access;
 mod args;
 mod compaction;
 mod control;

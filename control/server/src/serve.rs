@@ -1,7 +1,6 @@
 //! `keyward serve`: everything started in order, watched, and stopped in order.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -10,7 +9,7 @@ use anyhow::{Context as _, anyhow, bail};
 use bytes::Bytes;
 use jiff::Timestamp;
 use keyward_access::TokenFile;
-use keyward_api::{AuditLog, Everybody, Origin, Writer};
+use keyward_api::{Origin, Writer};
 use keyward_bootstrap::{BootstrapOptions, CONTROL_CLUSTER};
 use keyward_keys::KeyView;
 use keyward_pki::{Folder, ProxyRole};
@@ -23,6 +22,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::access::{self, AuditLog, Gatekeeper};
 use crate::args::ServeArgs;
 use crate::compaction;
 use crate::control::{ControlLoop, Outlets};
@@ -150,7 +150,10 @@ async fn start(
     tasks.spawn(serve_grpc(router, grpc, grpc_tls, stop.clone()));
 
     let guard = HostGuard::of(args.rest);
-    let api = rest::router(writer, Arc::new(Everybody), reports, &args.system_namespace, guard);
+    let gatekeeper = Gatekeeper::new(exposure.rules, tokens);
+    let authorizer = Arc::new(gatekeeper.clone());
+    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard);
+    let api = access::guarded(api, &gatekeeper);
     match rest_tls {
         Some(config) => tasks.spawn(serve_rest(TlsListener::new(rest, config)?, api, stop.clone())),
         None => tasks.spawn(serve_rest(rest, api, stop.clone())),
