@@ -23,6 +23,7 @@ pub(super) fn check(input: &Input, settings: &Settings, reports: &mut Reports) -
     for (reference, auth_config) in &input.auth_configs {
         let key = ObjectKey::new(AUTH_CONFIG, &reference.namespace, &reference.name);
         reports.accept(key.clone());
+        auth_config.warnings.iter().for_each(|warning| reports.warn(key.clone(), warning.clone()));
         let problems = problems(reference, auth_config, settings);
         if problems.is_empty() {
             checked.policies.insert(reference.clone(), policy(reference, auth_config));
