@@ -14,19 +14,22 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use keyward_keys::{Change, KeyIndex, KeyView};
-use keyward_resource::{KINDS, Reports};
-use keyward_store::{Revision, Selector, Store, StoreError, Watch};
-use keyward_translate::xds::{CLUSTER, ENDPOINT, EXTENSION};
-use keyward_translate::{FilterCode, LastGood, Output, Settings, XdsResources, misconfigured_node, xds};
-use keyward_xds::{Event as XdsEvent, StreamEvent};
+use keyward_resource::{KINDS, ObjectKey, Report, Reports, State};
+use keyward_store::{Event, Revision, Selector, Store, StoreError, Watch};
+use keyward_translate::xds::{CLUSTER, ENDPOINT, EXTENSION, LISTENER, ROUTE};
+use keyward_translate::{
+    Encoder, FilterCode, LastGood, Output, Settings, Translator, XdsResources, misconfigured_node,
+};
+use keyward_xds::{ClientStatus, Event as XdsEvent, StreamEvent};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::edge::WorkersHandle;
 use crate::filter::Filter;
-use crate::objects::Objects;
+use crate::objects::{Effect, Objects};
 use crate::published::{Published, SharedIndex};
+use crate::remembered::Remembered;
 use crate::rollout::Rollouts;
 
 /// How often a rollout is looked at while one is under way.
@@ -57,7 +60,12 @@ pub(crate) struct ControlLoop {
     objects: Objects,
     index: SharedIndex,
     rollouts: Rollouts,
+    translator: Translator,
+    encoders: BTreeMap<String, Encoder>,
     last_good: LastGood,
+    /// The last good versions that all proxies have accepted: what to go back to when one refuses.
+    confirmed: LastGood,
+    remembered: Remembered,
     revision: Revision,
     /// What each role was told last: whom to blame for a refusal.
     told: BTreeMap<String, Told>,
@@ -76,6 +84,7 @@ struct Told {
 impl ControlLoop {
     pub(crate) fn new(store: Arc<dyn Store>, settings: Settings, filter: Filter, outlets: Outlets) -> Self {
         Self {
+            remembered: Remembered::new(Arc::clone(&store)),
             store,
             settings,
             filter,
@@ -83,7 +92,10 @@ impl ControlLoop {
             objects: Objects::default(),
             index: SharedIndex::default(),
             rollouts: Rollouts::default(),
+            translator: Translator::default(),
+            encoders: BTreeMap::new(),
             last_good: LastGood::default(),
+            confirmed: LastGood::default(),
             revision: Revision::default(),
             told: BTreeMap::new(),
             reports: Reports::default(),
@@ -106,16 +118,7 @@ impl ControlLoop {
             tokio::select! {
                 () = cancelled.cancelled() => return Ok(()),
                 batch = changes.next() => match batch {
-                    Some(Ok(events)) => {
-                        let mut key_changes = Vec::new();
-                        for event in &events {
-                            self.revision = self.revision.max(event.revision());
-                            key_changes.extend(self.objects.apply(event));
-                        }
-                        let revision = self.revision.0;
-                        self.index_mut().apply(revision, key_changes);
-                        self.publish_change();
-                    }
+                    Some(Ok(events)) => self.on_events(&events).await,
                     Some(Err(error)) => {
                         tracing::error!("the store cannot be followed, trying again: {:#}", anyhow::Error::new(error));
                         changes = self.restart(&cancelled).await?;
@@ -128,16 +131,53 @@ impl ControlLoop {
         }
     }
 
+    async fn on_events(&mut self, events: &[Event]) {
+        let mut changed = false;
+        let mut key_changes = Vec::new();
+        for event in events {
+            self.revision = self.revision.max(event.revision());
+            if let Effect::Changed { keys, content } = self.objects.apply(event) {
+                changed = true;
+                key_changes.extend(keys);
+                if let Some(content) = content {
+                    self.remembered.saw(&content);
+                }
+            }
+        }
+        if !changed {
+            return self.report();
+        }
+        let revision = self.revision.0;
+        self.index_mut().apply(revision, key_changes);
+        self.publish_change();
+        self.remember().await;
+    }
+
+    /// Keeps the last good versions that are needed beyond a restart.
+    async fn remember(&mut self) {
+        let Self { remembered, last_good, objects, .. } = self;
+        remembered.settle(last_good, |object| objects.revision_of(object)).await;
+    }
+
     /// Reads everything, and follows from there.
     async fn start(&mut self) -> Result<Watch, StoreError> {
         self.objects = Objects::default();
+        self.last_good = self.remembered.load().await?;
+        self.confirmed = self.last_good.clone();
         let mut key_changes: Vec<Change> = Vec::new();
         let mut from = None;
         for kind in KINDS {
             let page = self.store.list(Selector::kind(kind.name), None, None).await?;
             // Later lists may show more than the first: the watch repeats it, which does no harm.
             from.get_or_insert(page.revision);
-            key_changes.extend(page.records.iter().filter_map(|record| self.objects.put(record)));
+            for record in &page.records {
+                if let Effect::Changed { keys, content } = self.objects.put(record) {
+                    key_changes.extend(keys);
+                    if let Some(content) = content {
+                        self.remembered.saw(&content);
+                    }
+                }
+            }
         }
         self.revision = from.unwrap_or_default();
         let mut index = KeyIndex::new();
@@ -173,13 +213,8 @@ impl ControlLoop {
     /// Takes back what nobody uses any more.
     fn roll_out(&mut self) {
         let clients = self.outlets.ads.clients();
-        let accepted = |role: &str| {
-            let published = self.outlets.xds.get(role);
-            clients.iter().filter(|client| &*client.client.node_key == role).all(|client| {
-                let version = client.snapshot.as_deref();
-                client.in_sync() && version == published.as_ref().map(keyward_xds::Snapshot::version)
-            })
-        };
+        let xds = &self.outlets.xds;
+        let accepted = |role: &str| accepted(xds, &clients, role);
         let told = &self.told;
         let applied = |role: &str| {
             let Some(told) = told.get(role) else { return true };
@@ -196,7 +231,7 @@ impl ControlLoop {
     /// Translates everything and tells everybody: keys first, then what uses them.
     fn publish(&mut self) {
         let Output { mut proxies, reports, last_good, settings } =
-            keyward_translate::translate(self.objects.input(), &self.settings, &self.last_good);
+            self.translator.translate(self.objects.input(), &self.settings, &self.last_good);
         self.last_good = last_good;
         for proxy in proxies.values_mut() {
             self.rollouts.widen(proxy);
@@ -210,7 +245,8 @@ impl ControlLoop {
         for (role, proxy) in &proxies {
             let config = keyward_translate::filter_config(proxy, &settings);
             let code: &FilterCode = self.filter.code_for(role, config.version);
-            let resources = xds(proxy, code, &settings);
+            let encoder = self.encoders.entry(role.clone()).or_default();
+            let resources = encoder.xds(proxy, code, &settings);
             self.outlets.xds.publish(role.as_str(), snapshot(&resources));
             self.told.insert(role.clone(), Told { resources, config_version: config.version });
         }
@@ -219,6 +255,7 @@ impl ControlLoop {
         for role in gone {
             self.outlets.xds.remove(&role);
             self.told.remove(&role);
+            self.encoders.remove(&role);
             self.rollouts.remove(&role);
         }
         let fallback = misconfigured_node(&settings);
@@ -227,6 +264,41 @@ impl ControlLoop {
         self.reports = self.objects.reports();
         self.reports.merge(&reports);
         self.report();
+    }
+
+    /// What is served is good for sure once there are proxies and they all have it.
+    fn confirm(&mut self) {
+        let clients = self.outlets.ads.clients();
+        if !clients.is_empty() && self.told.keys().all(|role| accepted(&self.outlets.xds, &clients, role)) {
+            self.confirmed.clone_from(&self.last_good);
+        }
+    }
+
+    /// Withholds what proxies refuse, where it is the fault of one object: the rest can go out then.
+    /// Whether anything is withheld that was not before.
+    fn withhold(&mut self) -> bool {
+        let mut any = false;
+        for (node, objects, message) in self.refusals() {
+            if let [object] = objects.as_slice() {
+                any |= self.objects.withhold(object, &refusal(&node, &message));
+            }
+        }
+        any
+    }
+
+    /// What proxies refuse: which one, the objects that it may be the fault of, and what the proxy says.
+    fn refusals(&self) -> Vec<(Arc<str>, Vec<ObjectKey>, Arc<str>)> {
+        let mut refusals = Vec::new();
+        for client in self.outlets.ads.clients() {
+            let Some(Told { resources, .. }) = self.told.get(&*client.client.node_key) else { continue };
+            for one_type in &client.types {
+                for refused in &one_type.rejected {
+                    let objects = resources.blame(&one_type.type_url, &refused.name, &refused.message);
+                    refusals.push((client.client.node_id.clone(), objects, refused.message.clone()));
+                }
+            }
+        }
+        refusals
     }
 
     /// The index, for a moment: nobody holds it across an await, and readers look at one object.
@@ -251,11 +323,18 @@ impl ControlLoop {
                     tracing::info!(role = %client.node_key, "offering the filter again in another VM");
                     return self.publish();
                 }
+                if self.withhold() {
+                    // The refused version was taken for good until now.
+                    self.last_good.clone_from(&self.confirmed);
+                    return self.publish_change();
+                }
             }
             XdsEvent::Acked(delivery) if &*delivery.type_url == EXTENSION => {
                 self.filter.accepted(&client.node_key);
+                self.confirm();
             }
-            XdsEvent::Acked(_) | XdsEvent::Restarted => {}
+            XdsEvent::Acked(_) => self.confirm(),
+            XdsEvent::Restarted => {}
             _ => return,
         }
         self.report();
@@ -264,21 +343,53 @@ impl ControlLoop {
     /// Publishes what there is to say of each object, standing refusals included.
     fn report(&self) {
         let mut reports = self.reports.clone();
-        for client in self.outlets.ads.clients() {
-            let Some(Told { resources, .. }) = self.told.get(&*client.client.node_key) else { continue };
-            for one_type in &client.types {
-                for refused in &one_type.rejected {
-                    let reason =
-                        format!("proxy {} refuses it: {}", client.client.node_id, refused.message.trim());
-                    for object in resources.blame(&one_type.type_url, &refused.name, &refused.message) {
-                        reports.reject(object, reason.clone());
-                    }
-                }
+        let mut proxies = self.served();
+        for (node, objects, message) in self.refusals() {
+            let reason = refusal(&node, &message);
+            for object in objects {
+                let of_object = proxies.entry(object.clone()).or_default();
+                let of_proxy = of_object.entry(node.to_string()).or_default();
+                of_proxy.merge(Report { state: State::Rejected, reasons: vec![message.trim().to_owned()] });
+                reports.reject(object, reason.clone());
             }
         }
-        let published = Published { revision: Some(self.revision), reports, index: Arc::clone(&self.index) };
+        let published = Published {
+            revision: Some(self.revision),
+            reports,
+            index: Arc::clone(&self.index),
+            versions: self.objects.versions().clone(),
+            proxies,
+        };
         self.outlets.published.send_replace(Arc::new(published));
     }
+
+    /// The gateways and virtual services that each proxy serves.
+    fn served(&self) -> BTreeMap<ObjectKey, BTreeMap<String, Report>> {
+        let mut served: BTreeMap<ObjectKey, BTreeMap<String, Report>> = BTreeMap::new();
+        for (role, Told { resources, .. }) in &self.told {
+            let proxy = role.split_once('~').map_or(role.as_str(), |(_, proxy)| proxy);
+            let listening =
+                resources.origin.iter().filter(|((type_url, _), _)| [LISTENER, ROUTE].contains(type_url));
+            for object in listening.flat_map(|(_, objects)| objects) {
+                served.entry(object.clone()).or_default().entry(proxy.to_owned()).or_default();
+            }
+        }
+        served
+    }
+}
+
+/// Whether all proxies of a role have accepted what was published last.
+fn accepted(xds: &keyward_xds::Cache, clients: &[ClientStatus], role: &str) -> bool {
+    let published = xds.get(role);
+    clients.iter().filter(|client| &*client.client.node_key == role).all(|client| {
+        let version = client.snapshot.as_deref();
+        client.in_sync() && version == published.as_ref().map(keyward_xds::Snapshot::version)
+    })
+}
+
+/// What is said of an object that a proxy refuses.
+fn refusal(node: &str, message: &str) -> String {
+    format!("proxy {node} refuses it: {}", message.trim())
 }
 
 fn snapshot(resources: &XdsResources) -> keyward_xds::Snapshot {

@@ -23,9 +23,11 @@ pub mod logging;
 mod objects;
 mod ports;
 mod published;
+mod remembered;
 mod rest;
 mod rollout;
 mod serve;
+mod statuses;
 
 pub use args::{LogFormat, ServeArgs};
 pub use serve::serve;

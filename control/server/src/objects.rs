@@ -1,41 +1,73 @@
 //! The typed cache of everything in the store: what the control loop translates.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use imbl::OrdMap;
 use keyward_api::Stored;
 use keyward_keys::Change;
 use keyward_resource::kinds::Resource;
 use keyward_resource::kinds::secret::{KEY_FIELD, KEY_TYPE};
-use keyward_resource::{ObjectKey, ObjectRef, Reports, decode, kind};
-use keyward_store::{Event, Key, Record};
+use keyward_resource::{Kind, ObjectKey, Reports, decode, kind};
+use keyward_store::{Event, Record, Revision};
 use keyward_translate::Input;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
-/// All objects, decoded. An object that cannot be decoded is reported and counts as absent.
+use crate::published::Version;
+
+/// All objects, decoded. An object that cannot be decoded is reported, and its last good version stays.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     input: Input,
     broken: BTreeMap<ObjectKey, String>,
+    /// The present version of each object that has a stored status.
+    versions: OrdMap<ObjectKey, Version>,
+    /// Objects that a proxy has refused, in these versions, and what it said.
+    refused: BTreeMap<ObjectKey, (Revision, String)>,
     /// Objects that nobody else reports on, and what there is to say of them.
     others: BTreeMap<ObjectKey, Vec<String>>,
 }
 
+/// What a change of the store comes to.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// Nothing but a status, or what is no object.
+    None,
+    /// Objects are other ones now.
+    Changed {
+        /// What it means for the key index.
+        keys: Option<Change>,
+        /// The object as it is now; none when it is gone or cannot be read.
+        content: Option<Content>,
+    },
+}
+
+/// The present version of an object.
+#[derive(Debug)]
+pub(crate) struct Content {
+    /// Which one.
+    pub(crate) object: ObjectKey,
+    /// What people wrote.
+    pub(crate) value: Value,
+    /// The revision that made it so.
+    pub(crate) revision: Revision,
+    /// The revision that created it.
+    pub(crate) created: Revision,
+}
+
 /// Reads a stored object.
-fn read(record: &Record) -> Result<(&'static str, Resource, Value), (Option<&'static str>, String)> {
-    let kind = kind::by_name(&record.key.kind).ok_or_else(|| (None, "unknown kind".to_owned()))?;
-    let stored = Stored::read(record);
-    let mut object =
-        stored.map_err(|_| (Some(kind.name), "the stored object is not JSON".to_owned()))?.object;
-    object["metadata"]["resourceVersion"] = record.revision.0.to_string().into();
+fn read(kind: &'static Kind, record: &Record) -> Result<(Resource, Value, Revision), String> {
+    let stored = Stored::read(record).map_err(|_| "the stored object is not JSON".to_owned())?;
+    // A status is no other version of what it is about.
+    let content = stored.content_revision(record);
+    let mut object = stored.object;
+    object["metadata"]["resourceVersion"] = content.0.to_string().into();
     match decode(kind, &object) {
         Ok(mut resource) => {
             resource.meta_mut().created = record.created.0;
-            Ok((kind.name, resource, object))
+            Ok((resource, object, content))
         }
-        Err(errors) => {
-            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            Err((Some(kind.name), errors.join("; ")))
-        }
+        Err(errors) => Err(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
     }
 }
 
@@ -48,6 +80,19 @@ fn doubt(object: &Value) -> Option<String> {
     ))
 }
 
+/// Whether the control server stores what it says of an object. Of Secrets there may be a million, and
+/// the others are none of its business.
+fn has_stored_status(resource: &Resource) -> bool {
+    !matches!(
+        resource,
+        Resource::ApiKeySecret(_)
+            | Resource::TlsSecret(_)
+            | Resource::OtherSecret(_)
+            | Resource::Namespace(_)
+            | Resource::Proxy(_)
+    )
+}
+
 // === impl Objects ===
 
 impl Objects {
@@ -56,10 +101,41 @@ impl Objects {
         &self.input
     }
 
-    /// What there is to say about objects that could not be decoded.
+    /// The present version of each object that has a stored status.
+    pub(crate) fn versions(&self) -> &OrdMap<ObjectKey, Version> {
+        &self.versions
+    }
+
+    /// The revision that made an object what it is, if it exists and has a last good version to keep.
+    pub(crate) fn revision_of(&self, object: &ObjectKey) -> Option<u64> {
+        match self.versions.get(object) {
+            Some(version) => Some(version.content.0),
+            None => {
+                let secret = (object.kind == "Secret").then(|| object.object_ref())?;
+                self.input.tls_secrets.get(&secret).map(|secret| secret.meta.resource_version)
+            }
+        }
+    }
+
+    /// Withholds the present version of an object that a proxy has refused, until there is another.
+    /// Whether it was not withheld before.
+    pub(crate) fn withhold(&mut self, object: &ObjectKey, why: &str) -> bool {
+        let Some(version) = self.versions.get(object) else { return false };
+        if self.refused.get(object).is_some_and(|(refused, _)| *refused == version.content) {
+            return false;
+        }
+        self.refused.insert(object.clone(), (version.content, why.to_owned()));
+        self.input.withheld.insert(object.clone());
+        true
+    }
+
+    /// What there is to say about objects that could not be decoded, or that a proxy has refused.
     pub(crate) fn reports(&self) -> Reports {
         let mut reports = Reports::default();
         for (key, why) in &self.broken {
+            reports.reject(key.clone(), why.clone());
+        }
+        for (key, (_, why)) in &self.refused {
             reports.reject(key.clone(), why.clone());
         }
         for (key, warnings) in &self.others {
@@ -69,30 +145,50 @@ impl Objects {
         reports
     }
 
-    /// Takes over a change of the store; answers with what it means for the key index.
-    pub(crate) fn apply(&mut self, event: &Event) -> Option<Change> {
+    /// Takes over a change of the store.
+    pub(crate) fn apply(&mut self, event: &Event) -> Effect {
         match event {
             Event::Put { record, .. } => self.put(record),
-            Event::Delete { key, .. } => self.remove(key),
+            Event::Delete { key, .. } => {
+                let Some(kind) = kind::by_name(&key.kind) else { return Effect::None };
+                let keys = self.remove(&ObjectKey::new(kind.name, &key.namespace, &key.name));
+                Effect::Changed { keys, content: None }
+            }
         }
     }
 
     /// Takes over one object.
-    pub(crate) fn put(&mut self, record: &Record) -> Option<Change> {
-        let id = ObjectRef::new(&record.key.namespace, &record.key.name);
-        let (kind, resource, object) = match read(record) {
+    pub(crate) fn put(&mut self, record: &Record) -> Effect {
+        let Some(kind) = kind::by_name(&record.key.kind) else { return Effect::None };
+        let key = ObjectKey::new(kind.name, &record.key.namespace, &record.key.name);
+        let (resource, object, content) = match read(kind, record) {
             Ok(read) => read,
-            Err((kind, why)) => {
+            Err(why) => {
                 tracing::warn!(object = %record.key, "a stored object cannot be used: {why}");
-                let change = self.remove(&record.key);
-                if let Some(kind) = kind {
-                    self.broken.insert(ObjectKey::new(kind, id.namespace, id.name), why);
-                }
-                return change;
+                let keys = self.remove(&key);
+                self.versions.insert(key.clone(), Version { content: record.revision, generation: 0 });
+                self.input.withheld.insert(key.clone());
+                self.broken.insert(key, why);
+                return Effect::Changed { keys, content: None };
             }
         };
-        let key = ObjectKey::new(kind, &id.namespace, &id.name);
+        let version = Version { content, generation: resource.meta().generation };
+        if self.versions.get(&key) == Some(&version) && !self.broken.contains_key(&key) {
+            return Effect::None;
+        }
         self.broken.remove(&key);
+        self.refused.remove(&key);
+        self.input.withheld.remove(&key);
+        if has_stored_status(&resource) {
+            self.versions.insert(key.clone(), version);
+        }
+        let keys = self.take(key.clone(), resource, &object);
+        let content = Content { object: key, value: object, revision: content, created: record.created };
+        Effect::Changed { keys, content: Some(content) }
+    }
+
+    fn take(&mut self, key: ObjectKey, resource: Resource, object: &Value) -> Option<Change> {
+        let id = key.object_ref();
         match resource {
             Resource::ApiKeySecret(secret) => {
                 self.others.remove(&key);
@@ -105,7 +201,7 @@ impl Objects {
                 return Some(Change::DeleteSecret(id));
             }
             Resource::OtherSecret(_) => {
-                self.others.insert(key, doubt(&object).into_iter().collect());
+                self.others.insert(key, doubt(object).into_iter().collect());
                 self.input.tls_secrets.remove(&id);
                 return Some(Change::DeleteSecret(id));
             }
@@ -144,13 +240,14 @@ impl Objects {
         None
     }
 
-    fn remove(&mut self, key: &Key) -> Option<Change> {
-        let id = ObjectRef::new(&key.namespace, &key.name);
-        let kind = kind::by_name(&key.kind)?;
-        let object = ObjectKey::new(kind.name, &id.namespace, &id.name);
-        self.broken.remove(&object);
-        self.others.remove(&object);
-        match kind.name {
+    fn remove(&mut self, object: &ObjectKey) -> Option<Change> {
+        let id = object.object_ref();
+        self.broken.remove(object);
+        self.refused.remove(object);
+        self.others.remove(object);
+        self.versions.remove(object);
+        self.input.withheld.remove(object);
+        match object.kind {
             "Secret" => {
                 self.input.tls_secrets.remove(&id);
                 return Some(Change::DeleteSecret(id));

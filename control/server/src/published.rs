@@ -1,7 +1,9 @@
 //! What the control loop published last: the source of every status.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use imbl::OrdMap;
 use keyward_keys::KeyIndex;
 use keyward_resource::{ObjectKey, Report, Reports};
 use keyward_store::Revision;
@@ -9,6 +11,15 @@ use keyward_store::Revision;
 /// The key index, written by the control loop alone. What it says of one Secret is asked for when
 /// somebody looks: saying it of all of them after each change would cost time in their number.
 pub(crate) type SharedIndex = Arc<RwLock<KeyIndex>>;
+
+/// A version of an object, statuses aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Version {
+    /// The revision of the store that made the object what it is.
+    pub(crate) content: Revision,
+    /// Its generation.
+    pub(crate) generation: i64,
+}
 
 /// A state of the world as it is served.
 #[derive(Debug, Default)]
@@ -19,11 +30,20 @@ pub(crate) struct Published {
     pub(crate) reports: Reports,
     /// The index.
     pub(crate) index: SharedIndex,
+    /// The objects that have a stored status, in the versions that the reports are about.
+    pub(crate) versions: OrdMap<ObjectKey, Version>,
+    /// What each proxy makes of the objects that it serves, by the proxy's name.
+    pub(crate) proxies: BTreeMap<ObjectKey, BTreeMap<String, Report>>,
 }
 
 // === impl Published ===
 
 impl Published {
+    /// What each proxy makes of an object.
+    pub(crate) fn proxies_of(&self, object: &ObjectKey) -> BTreeMap<String, Report> {
+        self.proxies.get(object).cloned().unwrap_or_default()
+    }
+
     /// The report on an object in the state that a revision names; none while that state has not
     /// been translated yet.
     #[must_use]

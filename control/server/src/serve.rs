@@ -33,6 +33,7 @@ use crate::filter::Filter;
 use crate::ports::{listen, reachable, serve_grpc, serve_rest};
 use crate::published::Published;
 use crate::rest::{self, HostGuard};
+use crate::statuses::StatusWriter;
 
 /// The proxy that is served when nothing else is said.
 const PROXY: &str = "gateway-proxy";
@@ -102,7 +103,10 @@ async fn start(
     let store: Arc<dyn Store> = Arc::new(open_store(args).await?);
     let writer =
         Writer::new(store.clone(), Arc::new(AuditLog), args.system_namespace.as_str(), Origin::SYSTEM);
-    writer.prepare().await.map_err(|failure| anyhow!("the namespaces cannot be made: {}", failure.message))?;
+    writer
+        .prepare()
+        .await
+        .map_err(|failure| anyhow!("the namespaces cannot be made: {}", failure.message))?;
 
     let (keys, key_view) = watch::channel(KeyView::default());
     let (published, reports) = watch::channel(Arc::new(Published::default()));
@@ -148,6 +152,9 @@ async fn start(
         .add_service(ads.into_server())
         .add_service(key_stream);
     tasks.spawn(serve_grpc(router, grpc, grpc_tls, stop.clone()));
+
+    let statuses = StatusWriter::new(store.clone(), writer.clone(), &args.system_namespace, reports.clone());
+    tasks.spawn(statuses.run(stop.clone()));
 
     let guard = HostGuard::of(args.rest);
     let gatekeeper = Gatekeeper::new(exposure.rules, tokens);

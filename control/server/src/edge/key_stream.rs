@@ -22,6 +22,9 @@ use tonic::{Extensions, Request, Response, Status, Streaming};
 use super::admission::Admission;
 use tonic_prost::ProstCodec;
 
+#[cfg(test)]
+mod tests;
+
 /// Messages that may wait in a stream; a chunk is at most 256 KiB.
 const STREAM_BUFFER: usize = 4;
 /// A worker that comes back names every table that it holds.

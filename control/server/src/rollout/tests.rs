@@ -27,6 +27,7 @@ fn proxy(needed: &[&str], denied: &[&str]) -> Proxy {
         listeners: vec![listener],
         clusters: BTreeMap::new(),
         secrets: BTreeMap::new(),
+        auth_headers: BTreeSet::new(),
         policies: needed.iter().map(|id| ((*id).to_owned(), policy(id))).collect(),
         tables: needed.iter().map(|id| (*id).to_owned()).collect(),
     }

@@ -1,0 +1,152 @@
+//! Keeps the last good version of every object that is rejected over a restart.
+//!
+//! While a newer version of an object is rejected, the one before goes on serving. People have
+//! overwritten it, so the store holds it nowhere: it is put there once more, beside the objects and out
+//! of the sight of the API, for as long as it is needed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use keyward_resource::kinds::secret::KEY_TYPE;
+use keyward_resource::{KINDS, Kind, ObjectKey, Resource, decode};
+use keyward_store::{Body, Key, Record, Selector, Store, StoreError};
+use keyward_translate::LastGood;
+use serde_json::{Value, json};
+
+use crate::objects::Content;
+
+/// In front of the kind of what is kept. No kind of the API begins like this.
+const PREFIX: &str = "~LastGood/";
+/// The kinds of which last good versions are kept.
+const KEPT: &[&str] = &["Gateway", "RouteTable", "Secret", "Settings", "Upstream", "VirtualService"];
+
+/// What is needed to keep last good versions.
+pub(crate) struct Remembered {
+    store: Arc<dyn Store>,
+    /// The versions that may be needed, by the revision that made them: the present one of each object,
+    /// and the last good one.
+    versions: BTreeMap<ObjectKey, BTreeMap<u64, Body>>,
+    /// The revision of what is kept in the store.
+    kept: BTreeMap<ObjectKey, u64>,
+}
+
+fn key_of(object: &ObjectKey) -> Key {
+    Key::new(format!("{PREFIX}{}", object.kind), &object.namespace, &object.name)
+}
+
+/// The form in which a version is kept.
+fn wrap(object: &Value, revision: u64, created: u64) -> Body {
+    json!({ "revision": revision, "created": created, "object": object }).to_string().into_bytes().into()
+}
+
+/// Reads what was kept.
+fn unwrap(kind: &'static Kind, record: &Record) -> Option<(u64, Resource)> {
+    let mut kept: Value = serde_json::from_slice(&record.body).ok()?;
+    let (revision, created) = (kept["revision"].as_u64()?, kept["created"].as_u64()?);
+    let mut object = kept["object"].take();
+    object["metadata"]["resourceVersion"] = revision.to_string().into();
+    let mut resource = decode(kind, &object).ok()?;
+    resource.meta_mut().created = created;
+    Some((revision, resource))
+}
+
+// === impl Remembered ===
+
+impl Remembered {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, versions: BTreeMap::new(), kept: BTreeMap::new() }
+    }
+
+    /// Reads what was kept before a restart. What cannot be read any more is passed over.
+    pub(crate) async fn load(&mut self) -> Result<LastGood, StoreError> {
+        let mut last_good = LastGood::default();
+        self.kept.clear();
+        self.versions.clear();
+        for kind in KINDS.iter().filter(|kind| KEPT.contains(&kind.name)) {
+            let page = self.store.list(Selector::kind(&format!("{PREFIX}{}", kind.name)), None, None).await?;
+            for record in page.records {
+                let object = ObjectKey::new(kind.name, &record.key.namespace, &record.key.name);
+                match unwrap(kind, &record) {
+                    Some((revision, resource)) => {
+                        self.versions.entry(object.clone()).or_default().insert(revision, record.body);
+                        self.kept.insert(object, revision);
+                        last_good.restore(resource);
+                    }
+                    None => tracing::warn!(%object, "its last good version cannot be read any more"),
+                }
+            }
+        }
+        Ok(last_good)
+    }
+
+    /// Takes note of the present version of an object, without its status.
+    pub(crate) fn saw(&mut self, content: &Content) {
+        let Content { object, value, revision, created } = content;
+        // Of API keys there may be a million, and none is ever fallen back to.
+        let is_key = object.kind == "Secret" && value["type"] == KEY_TYPE;
+        if KEPT.contains(&object.kind) && !is_key {
+            let body = wrap(value, revision.0, created.0);
+            self.versions.entry(object.clone()).or_default().insert(revision.0, body);
+        }
+    }
+
+    /// Keeps the last good versions that are not the present ones, and gives up the others. `current` is
+    /// the revision that made an object what it is, `None` when it does not exist.
+    ///
+    /// A failure of the store is told and made good the next time.
+    pub(crate) async fn settle(&mut self, last_good: &LastGood, current: impl Fn(&ObjectKey) -> Option<u64>) {
+        let good: BTreeMap<ObjectKey, u64> =
+            last_good.versions().map(|version| (version.object, version.resource_version)).collect();
+        self.versions.retain(|object, versions| {
+            let (current, good) = (current(object), good.get(object).copied());
+            versions.retain(|revision, _| Some(*revision) == current || Some(*revision) == good);
+            !versions.is_empty()
+        });
+        let needed: BTreeMap<&ObjectKey, u64> = good
+            .iter()
+            .filter(|(object, revision)| current(object).is_some_and(|current| current != **revision))
+            .map(|(object, revision)| (object, *revision))
+            .collect();
+        let surplus: BTreeSet<ObjectKey> =
+            self.kept.keys().filter(|object| !needed.contains_key(object)).cloned().collect();
+        for (object, revision) in needed {
+            if self.kept.get(object) != Some(&revision)
+                && let Some(body) = self.versions.get(object).and_then(|versions| versions.get(&revision))
+            {
+                let outcome = keep(&*self.store, key_of(object), body.clone()).await;
+                if told(outcome, object) {
+                    self.kept.insert(object.clone(), revision);
+                }
+            }
+        }
+        for object in surplus {
+            let outcome = self.store.delete(key_of(&object), None).await.map(drop);
+            let outcome = match outcome {
+                Err(StoreError::NotFound { .. }) => Ok(()),
+                other => other,
+            };
+            if told(outcome, &object) {
+                self.kept.remove(&object);
+            }
+        }
+    }
+}
+
+async fn keep(store: &dyn Store, key: Key, body: Body) -> Result<(), StoreError> {
+    match store.update(key.clone(), None, body.clone()).await {
+        Err(StoreError::NotFound { .. }) => store.create(key, body).await.map(drop),
+        other => other.map(drop),
+    }
+}
+
+/// Whether it went well; otherwise it is in the log.
+fn told(outcome: Result<(), StoreError>, object: &ObjectKey) -> bool {
+    if let Err(error) = outcome {
+        tracing::error!(%object, "its last good version could not be kept: {:#}", anyhow::Error::new(error));
+        return false;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests;

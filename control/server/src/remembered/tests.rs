@@ -1,0 +1,73 @@
+//! Tests of what is kept over a restart.
+
+use keyward_store::MemoryStore;
+
+use super::*;
+
+fn upstream(port: u16) -> Value {
+    json!({
+        "apiVersion": "service.keyward.io/v1",
+        "kind": "Upstream",
+        "metadata": { "name": "u", "namespace": "n" },
+        "spec": { "static": { "hosts": [{ "addr": "a.example.com", "port": port }] } },
+    })
+}
+
+fn object() -> ObjectKey {
+    ObjectKey::new("Upstream", "n", "u")
+}
+
+fn content(revision: u64, port: u16) -> Content {
+    let revision = keyward_store::Revision(revision);
+    Content { object: object(), value: upstream(port), revision, created: keyward_store::Revision(1) }
+}
+
+fn decoded(revision: u64, port: u16) -> LastGood {
+    let kind = keyward_resource::kind::by_name("Upstream").expect("a kind");
+    let body = wrap(&upstream(port), revision, 1);
+    let record = Record {
+        key: key_of(&object()),
+        revision: keyward_store::Revision(1),
+        created: keyward_store::Revision(1),
+        body,
+    };
+    let mut last_good = LastGood::default();
+    last_good.restore(unwrap(kind, &record).expect("what was wrapped").1);
+    last_good
+}
+
+#[tokio::test]
+async fn a_last_good_version_outlives_a_restart_for_as_long_as_it_is_needed() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut remembered = Remembered::new(store.clone());
+    remembered.saw(&content(3, 80));
+    let good = decoded(3, 80);
+    remembered.settle(&good, |_| Some(3)).await;
+    assert_eq!(
+        store.revision().await.expect("a revision").0,
+        0,
+        "the present version is in the store anyway"
+    );
+
+    // A newer version is rejected.
+    remembered.saw(&content(5, 81));
+    remembered.settle(&good, |_| Some(5)).await;
+    let mut restarted = Remembered::new(store.clone());
+    assert_eq!(restarted.load().await.expect("what was kept"), good);
+
+    // Its successor is good.
+    restarted.saw(&content(7, 82));
+    restarted.settle(&decoded(7, 82), |_| Some(7)).await;
+    assert_eq!(Remembered::new(store.clone()).load().await.expect("nothing"), LastGood::default());
+}
+
+#[tokio::test]
+async fn what_is_deleted_has_no_last_good_version() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut remembered = Remembered::new(store.clone());
+    remembered.saw(&content(3, 80));
+    remembered.saw(&content(5, 81));
+    remembered.settle(&decoded(3, 80), |_| Some(5)).await;
+    remembered.settle(&LastGood::default(), |_| None).await;
+    assert_eq!(Remembered::new(store).load().await.expect("nothing"), LastGood::default());
+}
