@@ -85,8 +85,8 @@ impl Port {
                 Ok::<_, std::io::Error>(TokioIo::new(connector.connect(name, stream).await?))
             }
         });
-        let endpoint = Endpoint::from_static("http://localhost").connect_with_connector(connect);
-        timeout(WAIT, endpoint).await.expect("in time").expect("a connection")
+        let endpoint = Endpoint::from_static("http://localhost");
+        timeout(WAIT, endpoint.connect_with_connector(connect)).await.expect("in time").expect("a connection")
     }
 
     /// Subscribes as a worker of this role that holds a table which nobody wants any more; tells what
