@@ -9,7 +9,7 @@ use keyward_resource::{ObjectKey, ObjectRef};
 use super::gateways::Binding;
 use super::kind::{UPSTREAM, VIRTUAL_SERVICE};
 use super::served::Served;
-use super::tls::{Item, Secrets};
+use super::tls::{self, Item, Secrets};
 use super::upstreams::Upstreams;
 use crate::input::Settings;
 use crate::proxy::{Proxy, names};
@@ -56,8 +56,7 @@ pub(super) fn deliver(
             uses.iter().filter_map(|(item, users)| Some((item.name(), item.secret(secrets, users.clone())?)));
         proxy.secrets = delivered.collect();
     }
-    let of_upstreams = upstreams.items().map(|(_, item)| item);
-    secrets.used(uses.values().flat_map(BTreeMap::keys).copied().chain(of_upstreams))
+    tls::used(served.secrets.values().chain(upstreams.secrets()))
 }
 
 fn key(kind: &'static str, reference: &ObjectRef) -> ObjectKey {

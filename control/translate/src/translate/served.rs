@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use keyward_resource::kinds::secret::TlsSecret;
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
@@ -10,7 +11,7 @@ use super::age;
 use super::claims::Claims;
 use super::gateways::Binding;
 use super::kind::VIRTUAL_SERVICE;
-use super::tls::{Downstream, Item, Secrets, Versions};
+use super::tls::{self, Downstream, Item, Secrets, Versions};
 use crate::input::{Input, Settings};
 use crate::proxy::{Chain, ChainTls, TlsTerms, VirtualHost, names};
 
@@ -18,6 +19,8 @@ use crate::proxy::{Chain, ChainTls, TlsTerms, VirtualHost, names};
 pub(super) struct Served {
     /// For each binding, what it serves on each of its chains.
     pub(super) by_binding: Vec<Vec<ChainHosts>>,
+    /// The Secrets that it is served with.
+    pub(super) secrets: BTreeMap<ObjectRef, Arc<TlsSecret>>,
     /// The virtual services of which the last good version is served.
     pub(super) replaced: BTreeSet<ObjectRef>,
     /// To be remembered.
@@ -78,7 +81,7 @@ pub(super) fn choose(
 ) -> Served {
     let mut oldest_first: Vec<&Arc<VirtualService>> = input.virtual_services.values().collect();
     oldest_first.sort_by_key(|virtual_service| age(&virtual_service.meta));
-    let tls = |version: &VirtualService, versions| {
+    let resolve = |version: &VirtualService, versions| {
         let ssl = version.ssl_config.as_ref();
         ssl.map(|ssl| secrets.downstream(ssl, settings.one_way_tls, versions)).transpose()
     };
@@ -94,7 +97,7 @@ pub(super) fn choose(
         if !bindings.iter().any(|binding| binding.serves(version)) {
             reports.warn(key.clone(), "no Gateway serves it");
         }
-        let tls = tls(version, Versions::Current);
+        let tls = resolve(version, Versions::Current);
         let problems = match &tls {
             _ if input.withheld.contains(&key) => None,
             Err(problem) => Some(vec![format!("sslConfig: {problem}")]),
@@ -117,7 +120,7 @@ pub(super) fn choose(
         let reference = key.object_ref();
         let Some(good) = last_good.get(&reference) else { continue };
         remembered.insert(reference.clone(), Arc::clone(good));
-        let Ok(tls) = tls(good, Versions::LastGood) else { continue };
+        let Ok(tls) = resolve(good, Versions::LastGood) else { continue };
         if claim(good, tls.as_ref(), bindings, &mut claims).is_empty() {
             let generation = good.meta.generation;
             let reason = format!("the last good version, generation {generation}, is served instead");
@@ -140,7 +143,8 @@ pub(super) fn choose(
                 chain.tls.as_ref().map(|tls| claims.misdirected(&tls.terms)).unwrap_or_default();
         }
     }
-    Served { by_binding, last_good: remembered, replaced }
+    let secrets = tls::used(chosen.values().filter_map(|chosen| chosen.tls.as_ref()?.secret.as_ref()));
+    Served { by_binding, secrets, last_good: remembered, replaced }
 }
 
 /// Takes everything on all bindings, or nothing and tells why. What is opened for the last good version of

@@ -45,6 +45,8 @@ pub(super) enum Item {
 pub(super) struct Downstream {
     pub(super) terms: TlsTerms,
     pub(super) items: Vec<Item>,
+    /// What all of it comes from, if not from files.
+    pub(super) secret: Option<Arc<TlsSecret>>,
 }
 
 /// The identities that TLS towards an upstream uses.
@@ -52,16 +54,33 @@ pub(super) struct Downstream {
 pub(super) struct Upstream {
     pub(super) certificate: Option<Item>,
     pub(super) root_ca: Option<Item>,
+    /// What all of it comes from, if not from files.
+    pub(super) secret: Option<Arc<TlsSecret>>,
 }
 
 /// What is needed and found.
 struct Found {
     certificate: Option<Item>,
     root_ca: Option<Item>,
+    secret: Option<Arc<TlsSecret>>,
 }
 
 const SANS_NEED_A_ROOT: &str =
     "verifySubjectAltName needs a root CA (ca.crt or rootCa) and is not possible with oneWayTls";
+
+/// The versions that are in use, by reference: to be remembered. Where two are, the one with a certificate.
+pub(super) fn used<'s>(
+    secrets: impl Iterator<Item = &'s Arc<TlsSecret>>,
+) -> BTreeMap<ObjectRef, Arc<TlsSecret>> {
+    let mut used: BTreeMap<ObjectRef, Arc<TlsSecret>> = BTreeMap::new();
+    for secret in secrets {
+        let version = used.entry(secret.meta.object_ref()).or_insert_with(|| Arc::clone(secret));
+        if version.pair.is_none() {
+            *version = Arc::clone(secret);
+        }
+    }
+    used
+}
 
 // === impl Secrets ===
 
@@ -99,7 +118,8 @@ impl<'a> Secrets<'a> {
             session_resumption: !ssl.disable_session_resumption,
             connect_timeout: ssl.connect_timeout,
         };
-        Ok(Downstream { terms, items: std::iter::once(certificate).chain(root_ca).collect() })
+        let items = std::iter::once(certificate).chain(root_ca).collect();
+        Ok(Downstream { terms, items, secret: found.secret })
     }
 
     /// TLS towards an upstream, or why it is not possible.
@@ -108,7 +128,7 @@ impl<'a> Secrets<'a> {
             let unverified = ssl.verify_subject_alt_name.is_empty();
             return if unverified { Ok(Upstream::default()) } else { Err(SANS_NEED_A_ROOT.to_owned()) };
         };
-        let Found { certificate, root_ca } = self.find(source, versions)?;
+        let Found { certificate, root_ca, secret } = self.find(source, versions)?;
         if certificate.is_none() && root_ca.is_none() {
             return Err(
                 self.incomplete(source, "a certificate (tls.crt, tls.key) or root certificates (ca.crt)")
@@ -118,7 +138,7 @@ impl<'a> Secrets<'a> {
         if root_ca.is_none() && !ssl.verify_subject_alt_name.is_empty() {
             return Err(SANS_NEED_A_ROOT.to_owned());
         }
-        Ok(Upstream { certificate, root_ca })
+        Ok(Upstream { certificate, root_ca, secret })
     }
 
     /// What a proxy is given of these.
@@ -134,27 +154,6 @@ impl<'a> Secrets<'a> {
         }
     }
 
-    /// The versions to be remembered while these are in use.
-    pub(super) fn used<'i>(
-        &self,
-        items: impl Iterator<Item = &'i Item>,
-    ) -> BTreeMap<ObjectRef, Arc<TlsSecret>> {
-        let mut used = BTreeMap::new();
-        for item in items {
-            let found = match item {
-                Item::Certificate(secret) => self.with_pair(secret).map(|found| (secret, found)),
-                // What a certificate belongs to is remembered with it.
-                Item::RootCa(secret) if used.contains_key(secret) => None,
-                Item::RootCa(secret) => self.with_root(secret).map(|found| (secret, found)),
-                Item::CertificateFiles { .. } | Item::RootCaFile(_) => None,
-            };
-            if let Some((secret, found)) = found {
-                used.insert(secret.clone(), Arc::clone(found));
-            }
-        }
-        used
-    }
-
     fn find(&self, source: &SslSource, versions: Versions) -> Result<Found, String> {
         match source {
             SslSource::Files(files) => Ok(Found {
@@ -163,6 +162,7 @@ impl<'a> Secrets<'a> {
                     .as_ref()
                     .map(|files| Item::CertificateFiles { cert: files.cert.clone(), key: files.key.clone() }),
                 root_ca: files.root_ca.clone().map(Item::RootCaFile),
+                secret: None,
             }),
             SslSource::Secret(reference) => {
                 let current = self.current(reference);
@@ -175,6 +175,7 @@ impl<'a> Secrets<'a> {
                 Ok(Found {
                     certificate: secret.pair.is_some().then(|| Item::Certificate(reference.clone())),
                     root_ca: secret.root_ca.is_some().then(|| Item::RootCa(reference.clone())),
+                    secret: Some(Arc::clone(secret)),
                 })
             }
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use keyward_resource::kinds::secret::TlsSecret;
 use keyward_resource::kinds::ssl::Alpn;
 use keyward_resource::kinds::upstream::{CircuitBreakers, Protocol, Upstream};
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
@@ -158,6 +159,11 @@ impl Upstreams {
     /// To be remembered: what is used.
     pub(super) fn last_good(&self) -> BTreeMap<ObjectRef, Arc<Upstream>> {
         self.used.iter().map(|(reference, used)| (reference.clone(), Arc::clone(&used.version))).collect()
+    }
+
+    /// The Secrets that they use.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &Arc<TlsSecret>> {
+        self.used.values().filter_map(|used| used.tls.as_ref()?.secret.as_ref())
     }
 
     /// What TLS uses, each with the Upstream that it is for.

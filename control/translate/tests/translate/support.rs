@@ -9,12 +9,13 @@ use keyward_resource::kinds::options::{RouteOptions, VirtualHostOptions};
 use keyward_resource::kinds::route::{Action, PathMatcher, Target};
 use keyward_resource::kinds::secret::TlsSecret;
 use keyward_resource::kinds::settings::Settings as SettingsObject;
+use keyward_resource::kinds::ssl::{Alpn, SslConfig, SslParameters, SslSource};
 use keyward_resource::kinds::upstream::CircuitBreakers;
 use keyward_resource::kinds::{
     ApiKeyAuth, AuthConfig, ExtAuth, Gateway, HostAddr, Matcher, Route, RouteOption, RouteTable, StaticHost,
     Upstream, UpstreamGroup, VirtualHostOption, VirtualService,
 };
-use keyward_resource::{Meta, ObjectRef};
+use keyward_resource::{Meta, ObjectRef, Resource, admit, decode, kind};
 use keyward_translate::{FilterCode, Input, LastGood, Routing, Settings, XdsResources, translate, xds};
 
 pub(crate) fn root() -> PathBuf {
@@ -131,6 +132,48 @@ pub(crate) fn virtual_service(name: &str, domains: &[&str], routes: Vec<Route>) 
 
 pub(crate) fn gateway(name: &str, address: SocketAddr) -> Gateway {
     Gateway::new(meta("default", name, ""), address.ip(), address.port())
+}
+
+/// A Secret with a certificate or with root certificates of `testdata/tls`, or both.
+pub(crate) fn tls_secret(name: &str, certificate: Option<&str>, root_ca: Option<&str>) -> TlsSecret {
+    let read = |file: String| {
+        let path = root().join("testdata/tls").join(file);
+        let text =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        serde_json::Value::String(text)
+    };
+    let mut content = serde_json::Map::new();
+    if let Some(certificate) = certificate {
+        content.insert("tls.crt".to_owned(), read(format!("{certificate}.crt")));
+        content.insert("tls.key".to_owned(), read(format!("{certificate}.key")));
+    }
+    if let Some(root_ca) = root_ca {
+        content.insert("ca.crt".to_owned(), read(format!("{root_ca}.crt")));
+    }
+    let object = serde_json::json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+        "metadata": { "name": name, "namespace": "default" }, "stringData": content,
+    });
+    let (kind, _) = kind::by_type("v1", "Secret").expect("the kind");
+    let object = admit(kind, "default", None, object).expect("an admissible Secret");
+    match decode(kind, &object).expect("a Secret") {
+        Resource::TlsSecret(secret) => secret,
+        other => panic!("it is for TLS: {}", other.key()),
+    }
+}
+
+/// `sslConfig` with this Secret for these server names.
+pub(crate) fn ssl(secret: &str, server_names: &[&str]) -> SslConfig {
+    SslConfig {
+        source: SslSource::Secret(ObjectRef::new("default", secret)),
+        sni_domains: server_names.iter().map(|name| (*name).to_owned()).collect(),
+        verify_subject_alt_name: Vec::new(),
+        parameters: SslParameters::default(),
+        alpn: Alpn::Default,
+        one_way_tls: None,
+        disable_session_resumption: false,
+        connect_timeout: None,
+    }
 }
 
 pub(crate) fn by_name(name: &str) -> Option<ExtAuth> {
