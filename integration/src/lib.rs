@@ -6,5 +6,6 @@
 pub mod cases;
 pub mod headers;
 pub mod paths;
+pub mod routing;
 pub mod stack;
 pub mod wasm_host;

@@ -25,6 +25,7 @@ pub mod wait;
 pub use envoy::Proxy;
 pub use http1::{Connection, Response};
 pub use launch::{Options, Stack};
+pub use ports::free_address;
 pub use process::Process;
 pub use rest::Rest;
 pub use tap::Tap;

@@ -1,6 +1,6 @@
 //! Ports that nobody else uses.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use anyhow::bail;
@@ -27,4 +27,13 @@ pub(super) fn free_port() -> anyhow::Result<u16> {
         }
     }
     bail!("no free port from {FIRST} on")
+}
+
+/// An address with such a port.
+///
+/// # Errors
+///
+/// When all are in use.
+pub fn free_address() -> anyhow::Result<SocketAddr> {
+    Ok((Ipv4Addr::LOCALHOST, free_port()?).into())
 }

@@ -1,0 +1,245 @@
+//! Runs cases, one after the other, on one Envoy.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+use keyward_resource::ObjectRef;
+use keyward_translate::proxy::Proxy;
+use keyward_translate::xds::LISTENER;
+use keyward_translate::{
+    FilterCode, LastGood, Output, Settings, XdsResources, filter_config, translate, xds,
+};
+
+use super::case::Case;
+use super::check::{self, Observed};
+use super::client;
+use super::control::{Control, Publication, Refused, Wanted};
+use super::envoy::{CONTROL_CLUSTER, Envoy};
+use super::hosts::Hosts;
+use super::model::{Exchange, Request};
+use super::names::Names;
+use super::objects::Objects;
+use super::remap::{self, Ports};
+use crate::paths;
+
+const SYSTEM_NAMESPACE: &str = "keyward-system";
+/// How long a copy of a request may be on its way.
+const COPY_LIMIT: Duration = Duration::from_secs(5);
+
+/// Everything that cases share.
+pub struct Bench {
+    names: Names,
+    control: Control,
+    envoy: Envoy,
+    ports: Ports,
+    filter: FilterCode,
+    /// Numbers requests, so that hosts can tell them apart.
+    sent: u64,
+}
+
+/// A proxy that the Envoy runs.
+struct Running {
+    hosts: Hosts,
+    /// The Gateway of each listener, none for the default ones, and where it is.
+    listeners: Vec<(Option<ObjectRef>, String, SocketAddr)>,
+}
+
+fn settings() -> Settings {
+    Settings {
+        system_namespace: SYSTEM_NAMESPACE.to_owned(),
+        identity_header: "x-user-id".to_owned(),
+        wait_for_keys_ms: 5_000,
+        default_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+        default_tls_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8443)),
+        circuit_breakers: Default::default(),
+        one_way_tls: false,
+        watch_namespaces: Default::default(),
+        control_cluster: CONTROL_CLUSTER.to_owned(),
+        routing: Default::default(),
+    }
+}
+
+fn translated(objects: &Objects, last_good: &LastGood) -> Output {
+    translate(&objects.input, &settings(), last_good)
+}
+
+fn proxy_name(role: &str) -> &str {
+    role.split_once('~').map_or(role, |(_, name)| name)
+}
+
+// === impl Bench ===
+
+impl Bench {
+    /// Starts everything that cases share.
+    ///
+    /// # Errors
+    ///
+    /// When something does not start.
+    pub async fn start() -> anyhow::Result<Self> {
+        let wasm = std::fs::read(paths::filter_wasm()?)?;
+        let names = Names::start().await?;
+        let control = Control::start().await?;
+        let envoy = Envoy::start(control.address(), names.address())?;
+        let filter = FilterCode { wasm: wasm.into(), vm_id: "routing".to_owned() };
+        Ok(Self { names, control, envoy, ports: Ports::default(), filter, sent: 0 })
+    }
+
+    /// Runs a case: everything that is wrong with it.
+    pub async fn run(&mut self, case: &Case) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let last_good = match &case.before {
+            None => LastGood::default(),
+            Some(before) => {
+                let output = translated(before, &LastGood::default());
+                for (role, proxy) in &output.proxies {
+                    if let Err(error) = self.serve(case, role, proxy, before).await {
+                        wrong.push(format!("{}: before, {role}: {error:#}", case.name));
+                    }
+                }
+                output.last_good
+            }
+        };
+        let output = translated(&case.objects, &last_good);
+        let strangers =
+            case.requests.requests.iter().filter(|exchange| {
+                !output.proxies.keys().any(|role| proxy_name(role) == exchange.request.proxy)
+            });
+        for stranger in strangers {
+            wrong.push(format!(
+                "{}: {}: there is no proxy {}",
+                case.name, stranger.name, stranger.request.proxy
+            ));
+        }
+        for (role, proxy) in &output.proxies {
+            let running = match self.serve(case, role, proxy, &case.objects).await {
+                Ok(running) => running,
+                Err(error) => {
+                    wrong.push(format!("{}: {role}: {error:#}", case.name));
+                    continue;
+                }
+            };
+            for exchange in &case.requests.requests {
+                if exchange.request.proxy != proxy_name(role) {
+                    continue;
+                }
+                if let Err(error) = self.exchange(&running, exchange).await {
+                    wrong.push(format!("{}: {}: {error:#}", case.name, exchange.name));
+                }
+            }
+        }
+        wrong
+    }
+
+    /// Has the Envoy run a proxy. After a refusal the Envoy is replaced: what it refused once may be
+    /// in the way of what comes next.
+    async fn serve(
+        &mut self,
+        case: &Case,
+        role: &str,
+        proxy: &Proxy,
+        objects: &Objects,
+    ) -> anyhow::Result<Running> {
+        let resources = xds(proxy, &self.filter, &settings());
+        let served = self.try_serve(case, role, proxy, objects, &resources).await;
+        if let Err(error) = &served {
+            let refused = error.downcast_ref::<Refused>().is_some();
+            let log = if refused { String::new() } else { format!("\n{}", self.envoy.log()) };
+            self.control = Control::start().await?;
+            self.envoy = Envoy::start(self.control.address(), self.names.address())?;
+            return served.with_context(|| format!("it is not served{log}"));
+        }
+        served
+    }
+
+    async fn try_serve(
+        &mut self,
+        case: &Case,
+        role: &str,
+        proxy: &Proxy,
+        objects: &Objects,
+        resources: &XdsResources,
+    ) -> anyhow::Result<Running> {
+        let names = remap::hosts(resources)?;
+        let stranger = case.requests.hosts.keys().find(|name| !names.contains(*name));
+        if let Some(stranger) = stranger {
+            bail!("no upstream has the host {stranger}: {names:?}");
+        }
+        let hosts = Hosts::start(names, &case.requests.hosts).await?;
+        let (snapshot, addresses) = remap::snapshot(resources, &hosts.addresses(), &mut self.ports)?;
+        let wanted = Wanted::from([(role.to_owned(), proxy.tables.clone())]);
+        let publication = Publication {
+            snapshot,
+            keys: objects.index.view(wanted),
+            role: role.to_owned(),
+            config_version: filter_config(proxy, &settings()).version,
+            secured: proxy.routes().any(|route| route.auth.auth_id().is_some()),
+        };
+        self.control.publish(publication, &self.envoy).await?;
+        let gateway = |name: &str| {
+            let origin = resources.origin.get(&(LISTENER, name.to_owned()))?;
+            origin.first().map(|gateway| ObjectRef::new(&gateway.namespace, &gateway.name))
+        };
+        let listeners =
+            addresses.into_iter().map(|(name, address)| (gateway(&name), name, address)).collect();
+        Ok(Running { hosts, listeners })
+    }
+
+    async fn exchange(&mut self, running: &Running, exchange: &Exchange) -> anyhow::Result<()> {
+        let address = running.address(&exchange.request)?;
+        let mut all = Vec::new();
+        for _ in 0..exchange.repeat {
+            self.sent += 1;
+            let id = format!("routing-{}", self.sent);
+            running.hosts.expect(&id, &exchange.answer);
+            let outcome = client::send(address, &id, &exchange.request).await?;
+            let arrived = arrived(&running.hosts, &id, &exchange.expect.shadow).await;
+            let observed = Observed { outcome, arrived };
+            check::one(&exchange.expect, &observed)?;
+            all.push(observed);
+        }
+        check::all(&exchange.expect, &all)
+    }
+}
+
+/// What has arrived of a request once it is answered. Copies may come later than the answer.
+async fn arrived(hosts: &Hosts, id: &str, shadow: &[String]) -> Vec<super::hosts::Arrival> {
+    let deadline = Instant::now() + COPY_LIMIT;
+    loop {
+        let arrived = hosts.arrived(id);
+        let complete = shadow.iter().all(|shadow| arrived.iter().any(|arrival| arrival.at == *shadow));
+        if complete || Instant::now() >= deadline {
+            return arrived;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+// === impl Running ===
+
+impl Running {
+    /// The listener that a request is for: that of the Gateway that it names, by its own name or that
+    /// of the listener, or the only one.
+    fn address(&self, request: &Request) -> anyhow::Result<SocketAddr> {
+        let fits = |gateway: &Option<ObjectRef>, listener: &str| match (&request.gateway, gateway) {
+            (None, _) => true,
+            (Some(wanted), _) if wanted == listener => true,
+            (Some(wanted), Some(gateway)) => {
+                *wanted == gateway.name || *wanted == format!("{}/{}", gateway.namespace, gateway.name)
+            }
+            (Some(_), None) => false,
+        };
+        let found: BTreeMap<&str, SocketAddr> = self
+            .listeners
+            .iter()
+            .filter(|(gateway, name, _)| fits(gateway, name))
+            .map(|(_, name, address)| (name.as_str(), *address))
+            .collect();
+        let wanted = request.gateway.as_deref().unwrap_or("the request");
+        let mut addresses = found.values();
+        let address = addresses.next().with_context(|| format!("there is no listener for {wanted}"))?;
+        ensure!(found.len() == 1, "{wanted} may mean any of {:?}", found.keys());
+        Ok(*address)
+    }
+}
