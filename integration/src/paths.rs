@@ -57,6 +57,23 @@ pub fn envoy() -> anyhow::Result<PathBuf> {
     existing(workspace_root().join(".tools/bin/envoy"), "./x")
 }
 
+/// The kubectl that the tests drive: the one named by `KUBECTL`, the one that was fetched, or the one on
+/// PATH.
+///
+/// # Errors
+///
+/// When there is none; the message says how to get one.
+pub fn kubectl() -> anyhow::Result<PathBuf> {
+    if let Some(named) = std::env::var_os("KUBECTL") {
+        return existing(named.into(), "unset KUBECTL");
+    }
+    let fetched = workspace_root().join(".tools/bin/kubectl");
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&on_path).map(|folder| folder.join("kubectl"));
+    let found = std::iter::once(fetched.clone()).chain(on_path).find(|path| path.is_file());
+    existing(found.unwrap_or(fetched), "./x kubectl")
+}
+
 /// A folder of test data.
 #[must_use]
 pub fn testdata(area: &str) -> PathBuf {
