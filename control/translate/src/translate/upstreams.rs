@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyward_resource::kinds::secret::TlsSecret;
 use keyward_resource::kinds::ssl::Alpn;
-use keyward_resource::kinds::upstream::{CircuitBreakers, Protocol, Upstream};
+use keyward_resource::kinds::upstream::{CircuitBreakers, HostAddr, Protocol, StaticHost, Upstream};
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
 use super::kind::UPSTREAM;
@@ -114,6 +114,13 @@ fn check(
 
 fn warnings(used: &Used) -> Vec<String> {
     let mut warnings = used.version.warnings.clone();
+    let is_address = |host: &StaticHost| matches!(host.addr, HostAddr::Ip(_));
+    if used.version.load_balancer.use_hostname_for_hashing && used.version.hosts.iter().all(is_address) {
+        warnings.push(
+            "loadBalancerConfig.useHostnameForHashing has no effect: its hosts are addresses and have no names"
+                .to_owned(),
+        );
+    }
     let Some((ssl, tls)) = used.version.tls.as_ref().zip(used.tls.as_ref()) else { return warnings };
     if tls.root_ca.is_none() && !ssl.one_way_tls {
         warnings.push(

@@ -49,7 +49,7 @@ pub(super) fn cluster(cluster: &Cluster) -> ClusterMessage {
         message.eds_cluster_config =
             Some(EdsClusterConfig { eds_config: Some(common::ads()), ..EdsClusterConfig::default() });
     }
-    balancing::apply(&spec.load_balancer, &mut message);
+    balancing::apply(spec, &mut message);
     connection::apply(cluster, &mut message);
     health::apply(spec, &mut message);
     protocol::apply(spec, &mut message);

@@ -9,7 +9,7 @@ use envoy_types::pb::envoy::config::cluster::v3::cluster::{
 use envoy_types::pb::envoy::config::core::v3::RuntimeDouble;
 use envoy_types::pb::envoy::r#type::v3::Percent;
 use envoy_types::pb::google::protobuf::UInt64Value;
-use keyward_resource::kinds::upstream::{LbPolicy, LoadBalancer, SlowStart};
+use keyward_resource::kinds::upstream::{LbPolicy, LoadBalancer, SlowStart, Upstream};
 
 use super::super::common;
 
@@ -17,7 +17,8 @@ use super::super::common;
 const AGGRESSION_KEY: &str = "keyward.slow_start.aggression";
 
 /// Sets the load balancer of a cluster.
-pub(super) fn apply(load_balancer: &LoadBalancer, message: &mut ClusterMessage) {
+pub(super) fn apply(spec: &Upstream, message: &mut ClusterMessage) {
+    let load_balancer = &spec.load_balancer;
     let (policy, config) = policy(&load_balancer.policy);
     message.lb_policy = policy.into();
     message.lb_config = config;
@@ -30,7 +31,8 @@ pub(super) fn apply(load_balancer: &LoadBalancer, message: &mut ClusterMessage) 
             .map(|percent| Percent { value: percent.get() }),
         update_merge_window: load_balancer.update_merge_window.map(common::duration),
         close_connections_on_host_set_change: load_balancer.close_connections_on_host_set_change,
-        consistent_hashing_lb_config: load_balancer.use_hostname_for_hashing.then(|| {
+        // Addresses have no other name, and Envoy refuses to look for one in what comes over EDS.
+        consistent_hashing_lb_config: (load_balancer.use_hostname_for_hashing && super::has_names(spec)).then(|| {
             ConsistentHashingLbConfig {
                 use_hostname_for_hashing: true,
                 ..ConsistentHashingLbConfig::default()
