@@ -64,8 +64,7 @@ fn paths(catalogue: &Catalogue) -> Vec<String> {
     let versions = catalogue.versions().map(|version| format!("/{}", version.path()));
     let mut paths: Vec<String> = groups.chain(versions).collect();
     paths.extend(
-        ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
-            .map(str::to_owned),
+        ["/api", "/apis", "/healthz", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned),
     );
     paths.sort_unstable();
     paths

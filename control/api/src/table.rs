@@ -104,8 +104,8 @@ fn row(columns: &[Column], version: &str, include: Include, now: Timestamp, obje
     json!({ "cells": cells, "object": object })
 }
 
-fn table(version: &str, metadata: Value, columns: Option<&[Column]>, rows: Vec<Value>) -> Value {
-    let columns: Vec<Value> = columns.unwrap_or_default().iter().map(Column::definition).collect();
+fn table(version: &str, metadata: Value, columns: &[Column], rows: Vec<Value>) -> Value {
+    let columns: Vec<Value> = columns.iter().map(Column::definition).collect();
     json!({
         "kind": "Table",
         "apiVersion": format!("meta.k8s.io/{version}"),
@@ -140,11 +140,6 @@ impl Form {
         Accept::of(headers).first(|range| named(range, include, now)).ok_or_else(ApiStatus::not_acceptable)
     }
 
-    /// An object in this form.
-    pub(crate) fn object(&self, kind: &'static Kind, object: Value) -> Value {
-        self.event(kind, object, true)
-    }
-
     /// A list in this form.
     pub(crate) fn list(&self, kind: &'static Kind, mut list: Value) -> Value {
         match self {
@@ -153,7 +148,7 @@ impl Form {
                 let (columns, now) = (columns_of(kind), now());
                 let rows = take_items(&mut list).into_iter();
                 let rows = rows.map(|object| row(&columns, version, *include, now, object)).collect();
-                table(version, list["metadata"].take(), Some(&columns), rows)
+                table(version, list["metadata"].take(), &columns, rows)
             }
             Self::Metadata { version } => json!({
                 "kind": "PartialObjectMetadataList",
@@ -164,9 +159,9 @@ impl Form {
         }
     }
 
-    /// The object of a watch event in this form; `first` when it is the first of its watch: then a
-    /// table says what its columns are.
-    pub(crate) fn event(&self, kind: &'static Kind, object: Value, first: bool) -> Value {
+    /// An object in this form, or what a watch says of it. Every table says what its columns are: a client
+    /// that passes over the first event of a watch would not know them otherwise.
+    pub(crate) fn object(&self, kind: &'static Kind, object: Value) -> Value {
         match self {
             _ if is_status(&object) => object,
             Self::Whole => object,
@@ -178,7 +173,7 @@ impl Form {
                     .into_iter()
                     .collect();
                 let row = row(&columns, version, *include, now(), object);
-                table(version, metadata.into(), first.then_some(&columns), vec![row])
+                table(version, metadata.into(), &columns, vec![row])
             }
             Self::Metadata { version } => partial(version, &object),
         }

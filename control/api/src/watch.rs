@@ -53,7 +53,6 @@ struct Watcher {
     bookmarks: Option<Interval>,
     until: Instant,
     lines: VecDeque<String>,
-    first: bool,
     done: bool,
 }
 
@@ -138,7 +137,6 @@ impl Api {
             bookmarks,
             until: Instant::now() + lifetime,
             lines: VecDeque::new(),
-            first: true,
             done: false,
         };
         let lines = stream::unfold(watcher, async |mut watcher| {
@@ -279,8 +277,7 @@ impl Watcher {
     }
 
     fn push(&mut self, kind: &str, object: Value) {
-        let first = std::mem::take(&mut self.first);
-        let object = self.form.event(self.target.kind, object, first);
+        let object = self.form.object(self.target.kind, object);
         self.lines.push_back(format!("{}\n", json!({ "type": kind, "object": object })));
     }
 

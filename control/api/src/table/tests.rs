@@ -178,18 +178,19 @@ fn what_goes_with_a_row_is_what_the_query_asks_for() {
 }
 
 #[test]
-fn only_the_first_event_of_a_watch_says_what_the_columns_are() {
+fn what_a_watch_says_is_a_table_of_its_own() {
     let kind = kind::by_name("Upstream").expect("a kind");
     let form = asked(KUBECTL, None).expect("a form");
     let mut upstream = object(json!({}));
     upstream["metadata"]["resourceVersion"] = "7".into();
-    let first = form.event(kind, upstream.clone(), true);
-    let second = form.event(kind, upstream, false);
-    assert!(first["columnDefinitions"].as_array().is_some_and(|columns| !columns.is_empty()));
-    assert_eq!(second["columnDefinitions"], json!([]));
-    assert_eq!((&first["rows"], &first["metadata"]), (&second["rows"], &json!({ "resourceVersion": "7" })));
+    let table = form.object(kind, upstream);
+    assert!(table["columnDefinitions"].as_array().is_some_and(|columns| !columns.is_empty()));
+    assert_eq!(
+        (&table["rows"][0]["cells"][0], &table["metadata"]),
+        (&json!("a"), &json!({ "resourceVersion": "7" }))
+    );
     let status = json!({ "kind": "Status", "apiVersion": "v1", "code": 410 });
-    assert_eq!(form.event(kind, status.clone(), false), status);
+    assert_eq!(form.object(kind, status.clone()), status);
 }
 
 #[test]
