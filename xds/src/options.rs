@@ -34,7 +34,9 @@ impl Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            one_per_response: [type_url::EXTENSION_CONFIG, type_url::ROUTE, type_url::SECRET].map(str::to_owned).into(),
+            one_per_response: [type_url::EXTENSION_CONFIG, type_url::ROUTE, type_url::SECRET]
+                .map(str::to_owned)
+                .into(),
             control_plane: String::new(),
             max_types: 64,
             max_names: 1 << 20,
