@@ -41,6 +41,8 @@ struct Made {
 #[derive(Default)]
 struct Seen {
     tables: BTreeMap<ObjectRef, Arc<RouteTable>>,
+    rejected_tables: BTreeMap<ObjectRef, Option<Arc<RouteTable>>>,
+    table_problems: BTreeMap<ObjectRef, String>,
     virtual_host_options: BTreeMap<ObjectRef, Arc<VirtualHostOption>>,
     route_options: BTreeMap<ObjectRef, Arc<RouteOption>>,
     upstreams: BTreeMap<ObjectRef, Standing>,
@@ -156,6 +158,17 @@ impl Seen {
             note(ROUTE_TABLE, reference);
             tables.extend(was.into_iter().chain(is).cloned());
         });
+        let same = |a: &Option<Arc<RouteTable>>, b: &Option<Arc<RouteTable>>| {
+            a.as_ref().map(Arc::as_ptr) == b.as_ref().map(Arc::as_ptr)
+        };
+        follow(&mut self.rejected_tables, known.tables.rejected().iter(), same, |reference, was, is| {
+            note(ROUTE_TABLE, reference);
+            tables.extend(was.into_iter().chain(is).flatten().cloned());
+        });
+        let problems = known.tables.problems().iter();
+        follow(&mut self.table_problems, problems, PartialEq::eq, |reference, _, _| {
+            note(ROUTE_TABLE, reference);
+        });
         let options = input.virtual_host_options.iter();
         follow(&mut self.virtual_host_options, options, Arc::ptr_eq, |reference, _, _| {
             note(VIRTUAL_HOST_OPTION, reference);
@@ -174,10 +187,6 @@ impl Seen {
         });
         let refused = known.refused(input);
         objects.extend(self.refused.symmetric_difference(&refused).cloned());
-        for object in self.refused.symmetric_difference(&refused).filter(|object| object.kind == ROUTE_TABLE)
-        {
-            tables.extend(input.route_tables.get(&object.object_ref()).cloned());
-        }
         self.refused = refused;
         changes
     }

@@ -153,8 +153,7 @@ impl Known<'_> {
     fn refused(&self, input: &Input) -> BTreeSet<ObjectKey> {
         let key = |kind: &'static str| move |one: &ObjectRef| ObjectKey::new(kind, &one.namespace, &one.name);
         let auth_configs = self.auth_configs.rejected().iter().map(key(kind::AUTH_CONFIG));
-        let tables = self.tables.rejected().map(key(kind::ROUTE_TABLE));
-        auth_configs.chain(tables).chain(input.withheld.iter().cloned()).collect()
+        auth_configs.chain(input.withheld.iter().cloned()).collect()
     }
 }
 
@@ -164,6 +163,7 @@ fn empty_proxy(role: &str, known: &Known<'_>) -> Proxy {
         listeners: Vec::new(),
         clusters: known.upstreams.clusters(),
         secrets: BTreeMap::new(),
+        auth_headers: known.auth_headers.clone(),
         policies: BTreeMap::new(),
         tables: BTreeSet::new(),
     }

@@ -16,6 +16,8 @@ pub(super) struct Tables {
     used: BTreeMap<ObjectRef, Arc<RouteTable>>,
     /// With the version that is rejected, if it can be read.
     rejected: BTreeMap<ObjectRef, Option<Arc<RouteTable>>>,
+    /// What is wrong with current versions, also where the last good one is used instead.
+    problems: BTreeMap<ObjectRef, String>,
 }
 
 /// What there is under a reference.
@@ -37,7 +39,7 @@ pub(super) fn choose(
     reports: &mut Reports,
 ) -> Tables {
     let before = &last_good.route_tables;
-    let mut tables = Tables { used: BTreeMap::new(), rejected: BTreeMap::new() };
+    let mut tables = Tables { used: BTreeMap::new(), rejected: BTreeMap::new(), problems: BTreeMap::new() };
     let mut delegating: Vec<&Arc<RouteTable>> = Vec::new();
     for (reference, table) in &input.route_tables {
         reports.accept(key(reference));
@@ -61,7 +63,9 @@ pub(super) fn choose(
                 let path: Vec<String> =
                     path.iter().map(|table| format!("{}.{}", table.namespace, table.name)).collect();
                 let path = path.join(" -> ");
-                reports.reject(key(&reference), format!("invalid route: delegation cycle detected: {path}"));
+                let problem = format!("invalid route: delegation cycle detected: {path}");
+                reports.reject(key(&reference), problem.clone());
+                tables.problems.insert(reference.clone(), problem);
                 tables.rejected.insert(reference, Some(Arc::clone(table)));
             }
         }
@@ -71,11 +75,15 @@ pub(super) fn choose(
         tables.rejected.entry(object.object_ref()).or_default();
     }
     for reference in tables.rejected.keys().cloned().collect::<Vec<_>>() {
+        tables.problems.entry(reference.clone()).or_insert_with(|| "it cannot be used as it is".to_owned());
         let Some(good) = before.get(&reference) else { continue };
         if circle.add(good).is_none() {
             let generation = good.meta.generation;
             let reason = format!("the last good version, generation {generation}, is used instead");
-            reports.reject(key(&reference), reason);
+            reports.reject(key(&reference), reason.clone());
+            if let Some(problem) = tables.problems.get_mut(&reference) {
+                problem.push_str(&format!("; {reason}"));
+            }
             tables.rejected.remove(&reference);
             tables.used.insert(reference, Arc::clone(good));
         } else {
@@ -195,9 +203,14 @@ impl Tables {
         used.chain(rejected.map(|(reference, _)| (reference.clone(), Found::Rejected))).collect()
     }
 
-    /// Those that exist, and no version of which is used.
-    pub(super) fn rejected(&self) -> impl Iterator<Item = &ObjectRef> {
-        self.rejected.keys()
+    /// Those that exist, and no version of which is used, with the current one if it can be read.
+    pub(super) fn rejected(&self) -> &BTreeMap<ObjectRef, Option<Arc<RouteTable>>> {
+        &self.rejected
+    }
+
+    /// What is wrong with current versions.
+    pub(super) fn problems(&self) -> &BTreeMap<ObjectRef, String> {
+        &self.problems
     }
 
     /// All that are used.

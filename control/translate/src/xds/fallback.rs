@@ -1,5 +1,7 @@
 //! What an Envoy is told whose node role names no proxy.
 
+use std::collections::BTreeSet;
+
 use envoy_types::pb::envoy::config::core::v3::DataSource;
 use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
 use envoy_types::pb::envoy::config::route::v3::route::Action;
@@ -20,7 +22,8 @@ const LISTENER_NAME: &str = "listener-misconfigured-node";
 pub fn misconfigured_node(settings: &Settings) -> XdsResources {
     let chain = Chain::plain(names::route_config(LISTENER_NAME), Vec::new());
     let listener = Listener::new(LISTENER_NAME.to_owned(), settings.default_gateway, vec![chain.clone()]);
-    let manager = listeners::manager(&listener, &chain.name, settings, vec![http_filters::router()]);
+    let strip = BTreeSet::from([settings.identity_header.clone()]);
+    let manager = listeners::manager(&listener, &chain.name, &strip, vec![http_filters::router()]);
     let body =
         DataSource { specifier: Some(Specifier::InlineString(text(settings))), ..DataSource::default() };
     let answer = Route {

@@ -1,7 +1,7 @@
 //! The HTTP filters of every listener, and how a route turns them on. The only place where their
 //! order stands.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use envoy_types::pb::envoy::config::core::v3::ExtensionConfigSource;
 use envoy_types::pb::envoy::config::rbac::v3 as rbac;
@@ -37,7 +37,7 @@ const TRAILERS_NAME: &str = "envoy.filters.http.header_mutation";
 const ROUTER_NAME: &str = "envoy.filters.http.router";
 
 /// The filters in order.
-pub(super) fn chain(settings: &Settings) -> Vec<HttpFilter> {
+pub(super) fn chain(settings: &Settings, auth_headers: &BTreeSet<String>) -> Vec<HttpFilter> {
     vec![
         // Before authentication, as in the original product: a preflight carries no key, and a fault is
         // to look like a failure of the network. Neither changes a request: Envoy decides which filters
@@ -51,7 +51,7 @@ pub(super) fn chain(settings: &Settings) -> Vec<HttpFilter> {
         guard(settings),
         // Before the router: behind it nothing sees request trailers. On every route, since the
         // identity of an open route must not be the client's choice either.
-        trailers(settings),
+        trailers(auth_headers),
         // Envoy wants it last.
         router(),
     ]
@@ -115,10 +115,10 @@ fn deny_all() -> Rbac {
     Rbac { rules: Some(rules), ..Rbac::default() }
 }
 
-fn trailers(settings: &Settings) -> HttpFilter {
+fn trailers(auth_headers: &BTreeSet<String>) -> HttpFilter {
     let mutations = Mutations {
-        request_trailers_mutations: identity::removals(&settings.identity_header),
-        response_trailers_mutations: identity::removals(&settings.identity_header),
+        request_trailers_mutations: identity::removals_of(auth_headers),
+        response_trailers_mutations: identity::removals_of(auth_headers),
         ..Mutations::default()
     };
     let config = HeaderMutation { mutations: Some(mutations), ..HeaderMutation::default() };

@@ -1,4 +1,6 @@
-//! The identity header: nobody but the filter may set it.
+//! The identity header, and the others that authentication sets: nobody but the filter may set them.
+
+use std::collections::BTreeSet;
 
 use envoy_types::pb::envoy::config::common::mutation_rules::v3::HeaderMutation;
 use envoy_types::pb::envoy::config::common::mutation_rules::v3::header_mutation::{Action, RemoveOnMatch};
@@ -21,6 +23,11 @@ pub(super) fn removals(identity_header: &str) -> Vec<HeaderMutation> {
         return vec![remove_matching(pattern)];
     }
     spellings(identity_header).into_iter().map(|name| mutation(Action::Remove(name))).collect()
+}
+
+/// Removes several headers.
+pub(super) fn removals_of(headers: &BTreeSet<String>) -> Vec<HeaderMutation> {
+    headers.iter().flat_map(|header| removals(header)).collect()
 }
 
 /// The header with each separator as a hyphen and as an underscore, in every combination.

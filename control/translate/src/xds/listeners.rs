@@ -1,5 +1,7 @@
 //! Listeners.
 
+use std::collections::BTreeSet;
+
 use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType;
 use envoy_types::pb::envoy::config::listener::v3::listener::ConnectionBalanceConfig;
@@ -33,11 +35,16 @@ const EARLY_NAME: &str = "envoy.http.early_header_mutation.header_mutation";
 const REQUEST_HEADERS_TIMEOUT_SECONDS: i64 = 10;
 
 /// A listener.
-pub(super) fn listener(listener: &Listener, settings: &Settings) -> ListenerMessage {
+pub(super) fn listener(
+    listener: &Listener,
+    auth_headers: &BTreeSet<String>,
+    settings: &Settings,
+) -> ListenerMessage {
     let default_gateway = ObjectRef::new(&settings.system_namespace, names::DEFAULT_PROXY);
     let gateway = listener.gateway.as_ref().unwrap_or(&default_gateway);
     let chains = listener.chains.iter().flat_map(|chain| {
-        let manager = manager(listener, &chain.name, settings, http_filters::chain(settings));
+        let manager =
+            manager(listener, &chain.name, auth_headers, http_filters::chain(settings, auth_headers));
         filter_chains(chain, &manager)
     });
     ListenerMessage {
@@ -107,12 +114,12 @@ fn exact_balance() -> ConnectionBalanceConfig {
 pub(super) fn manager(
     listener: &Listener,
     routes: &str,
-    settings: &Settings,
+    auth_headers: &BTreeSet<String>,
     filters: Vec<HttpFilter>,
 ) -> HttpConnectionManager {
     let rds = Rds { config_source: Some(common::ads()), route_config_name: routes.to_owned() };
     // Before everything else, on every request, whatever route it takes: see `identity`.
-    let strip = HeaderMutation { mutations: identity::removals(&settings.identity_header) };
+    let strip = HeaderMutation { mutations: identity::removals_of(auth_headers) };
     let early = TypedExtensionConfig { name: EARLY_NAME.to_owned(), typed_config: Some(encode::any(&strip)) };
     let mut manager = HttpConnectionManager {
         stat_prefix: listener.name.clone(),

@@ -102,7 +102,7 @@ fn resources(proxy: &Proxy, filter: &FilterCode, settings: &Settings, encoder: &
     for listener in &proxy.listeners {
         let origin: Vec<ObjectKey> =
             listener.gateway.iter().map(|gateway| kind_key(kind::GATEWAY, gateway)).collect();
-        let message = listeners::listener(listener, settings);
+        let message = listeners::listener(listener, &proxy.auth_headers, settings);
         resources.add(encode::encode(&listener.name, &message), &origin);
         for chain in &listener.chains {
             // Two virtual hosts may come from one virtual service.

@@ -8,6 +8,7 @@ mod generators;
 mod golden;
 mod live;
 mod properties;
+mod routing;
 mod support;
 mod tls;
 mod view;

@@ -108,7 +108,7 @@ impl Compiler<'_> {
         }
         match delegate {
             Delegate::Ref(reference) => {
-                self.reads(ROUTE_TABLE, reference);
+                self.look_up(reference);
                 match self.known.tables.find(reference) {
                     Found::Served(table) => self.table(&table, &mut inner),
                     Found::Missing => {
@@ -141,7 +141,7 @@ impl Compiler<'_> {
         let mut by_weight: BTreeMap<i32, Vec<Arc<RouteTable>>> = BTreeMap::new();
         let mut rejected: Vec<ObjectRef> = Vec::new();
         for (reference, found) in self.known.tables.select(selector) {
-            self.reads(ROUTE_TABLE, &reference);
+            self.look_up(&reference);
             match found {
                 Found::Served(table) => by_weight.entry(table.weight).or_default().push(table),
                 Found::Rejected => rejected.push(reference),
@@ -182,6 +182,16 @@ impl Compiler<'_> {
             routes.extend(self.closed(inner, why));
         }
         routes
+    }
+
+    /// Looks at a table, and tells what is wrong with it.
+    fn look_up(&mut self, reference: &ObjectRef) {
+        self.reads(ROUTE_TABLE, reference);
+        let known = self.known;
+        if let Some(problem) = known.tables.problems().get(reference) {
+            let table = format!("{}.{}", reference.namespace, reference.name);
+            self.warn_top(format!("on sub route table {table}: {problem}"));
+        }
     }
 
     fn table(&mut self, table: &RouteTable, inner: &mut Inner) -> Vec<Route> {
