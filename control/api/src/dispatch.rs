@@ -121,6 +121,9 @@ impl Api {
             headers,
             peer,
         })?;
+        if target.kind.is_written_by_server() && !matches!(verb, Verb::Get | Verb::List | Verb::Watch) {
+            return Ok(not_allowed("GET, HEAD"));
+        }
         let form = Form::asked(headers, uri.query(), self.writer.origin().now)?;
         let call = Call { target, query: parsed?, headers, body, form, identity };
         match verb {

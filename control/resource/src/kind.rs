@@ -158,6 +158,12 @@ impl Kind {
         self.name != kinds::namespace::KIND.name
     }
 
+    /// Whether the control server alone writes objects of the kind, and people read them.
+    #[must_use]
+    pub fn is_written_by_server(&self) -> bool {
+        self.name == kinds::proxy::KIND.name
+    }
+
     /// Every group and version under which the kind is served, the canonical one first.
     pub fn group_versions(&self) -> impl Iterator<Item = GroupVersion> + use<'_> {
         std::iter::once(self.group_version).chain(self.aliases.iter().copied())

@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::edge::WorkersHandle;
 use crate::filter::Filter;
 use crate::objects::{Effect, Objects};
+use crate::proxies::Proxies;
 use crate::published::{Published, SharedIndex};
 use crate::remembered::Remembered;
 use crate::rollout::Rollouts;
@@ -69,6 +70,7 @@ pub(crate) struct ControlLoop {
     revision: Revision,
     /// What each role was told last: whom to blame for a refusal.
     told: BTreeMap<String, Told>,
+    proxies: Arc<Proxies>,
     /// The reports of the last translation, without refusals.
     reports: Reports,
 }
@@ -98,6 +100,7 @@ impl ControlLoop {
             confirmed: LastGood::default(),
             revision: Revision::default(),
             told: BTreeMap::new(),
+            proxies: Arc::default(),
             reports: Reports::default(),
         }
     }
@@ -258,6 +261,7 @@ impl ControlLoop {
             self.encoders.remove(&role);
             self.rollouts.remove(&role);
         }
+        self.proxies = Arc::new(proxies);
         let fallback = misconfigured_node(&settings);
         self.outlets.xds.set_fallback(snapshot(&fallback));
 
@@ -353,14 +357,34 @@ impl ControlLoop {
                 reports.reject(object, reason.clone());
             }
         }
+        self.report_proxies(&mut reports);
         let published = Published {
             revision: Some(self.revision),
             reports,
             index: Arc::clone(&self.index),
             versions: self.objects.versions().clone(),
+            told: Arc::clone(&self.proxies),
             proxies,
         };
         self.outlets.published.send_replace(Arc::new(published));
+    }
+
+    /// Says of each Proxy whether the proxies of its name take what they are told. It is pending as long
+    /// as none is connected.
+    fn report_proxies(&self, reports: &mut Reports) {
+        for client in self.outlets.ads.clients() {
+            let Some((namespace, name)) = client.client.node_key.split_once('~') else { continue };
+            let object = ObjectKey::new("Proxy", namespace, name);
+            if !self.objects.versions().contains_key(&object) {
+                continue;
+            }
+            reports.accept(object.clone());
+            for refused in client.types.iter().flat_map(|one_type| &one_type.rejected) {
+                let (node, name) = (&client.client.node_id, &refused.name);
+                let message = refused.message.trim();
+                reports.reject(object.clone(), format!("proxy {node} refuses {name}: {message}"));
+            }
+        }
     }
 
     /// The gateways and virtual services that each proxy serves.

@@ -22,6 +22,7 @@ mod filter;
 pub mod logging;
 mod objects;
 mod ports;
+mod proxies;
 mod published;
 mod remembered;
 mod rest;

@@ -89,7 +89,6 @@ fn has_stored_status(resource: &Resource) -> bool {
             | Resource::TlsSecret(_)
             | Resource::OtherSecret(_)
             | Resource::Namespace(_)
-            | Resource::Proxy(_)
     )
 }
 

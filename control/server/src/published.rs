@@ -8,6 +8,8 @@ use keyward_keys::KeyIndex;
 use keyward_resource::{ObjectKey, Report, Reports};
 use keyward_store::Revision;
 
+use crate::proxies::Proxies;
+
 /// The key index, written by the control loop alone. What it says of one Secret is asked for when
 /// somebody looks: saying it of all of them after each change would cost time in their number.
 pub(crate) type SharedIndex = Arc<RwLock<KeyIndex>>;
@@ -32,6 +34,8 @@ pub(crate) struct Published {
     pub(crate) index: SharedIndex,
     /// The objects that have a stored status, in the versions that the reports are about.
     pub(crate) versions: OrdMap<ObjectKey, Version>,
+    /// What each proxy is told.
+    pub(crate) told: Arc<Proxies>,
     /// What each proxy makes of the objects that it serves, by the proxy's name.
     pub(crate) proxies: BTreeMap<ObjectKey, BTreeMap<String, Report>>,
 }

@@ -31,6 +31,7 @@ use crate::envoy::{self, Identity, Supervisor, SupervisorOptions};
 use crate::exposure;
 use crate::filter::Filter;
 use crate::ports::{listen, reachable, serve_grpc, serve_rest};
+use crate::proxies;
 use crate::published::Published;
 use crate::rest::{self, HostGuard};
 use crate::statuses::StatusWriter;
@@ -155,6 +156,7 @@ async fn start(
 
     let statuses = StatusWriter::new(store.clone(), writer.clone(), &args.system_namespace, reports.clone());
     tasks.spawn(statuses.run(stop.clone()));
+    tasks.spawn(proxies::follow(writer.clone(), reports.clone(), stop.clone()));
 
     let guard = HostGuard::of(args.rest);
     let gatekeeper = Gatekeeper::new(exposure.rules, tokens);

@@ -49,6 +49,7 @@ pub(crate) struct Resource {
 
 const ALL_VERBS: &[&str] =
     &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const READ_VERBS: &[&str] = &["get", "list", "watch"];
 const STATUS_VERBS: &[&str] = &["get", "patch", "update"];
 
 /// What no kind of ours is, and what clients ask for all the same; answered in `courtesy`.
@@ -186,10 +187,10 @@ impl Resource {
             singular: kind.singular,
             kind: kind.name,
             namespaced: kind.is_namespaced(),
-            verbs: ALL_VERBS,
+            verbs: if kind.is_written_by_server() { READ_VERBS } else { ALL_VERBS },
             short_names: kind.short_names,
             categories: kind.categories,
-            status_verbs: has_status.then_some(STATUS_VERBS),
+            status_verbs: (has_status && !kind.is_written_by_server()).then_some(STATUS_VERBS),
         }
     }
 
