@@ -261,6 +261,12 @@ impl ApiStatus {
         status.about(details)
     }
 
+    /// What is wrong, mistake by mistake, if that is known.
+    #[must_use]
+    pub fn causes(&self) -> &[Cause] {
+        self.details.as_ref().map(|details| details.causes.as_slice()).unwrap_or_default()
+    }
+
     /// How long the client should wait before it asks again, in seconds.
     #[must_use]
     pub fn retry_after(&self) -> Option<u32> {

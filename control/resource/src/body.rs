@@ -1,15 +1,20 @@
-//! Reads the body of a request, JSON or YAML, into one value.
+//! Reads the body of a request, JSON or YAML, into one value; and files, which may hold several.
 //!
-//! Stricter than the parsers by themselves: a key that stands twice, a second document and
-//! numbers that JSON cannot say are mistakes. Errors give line and column and never repeat the
+//! Stricter than the parsers by themselves: a key that stands twice, a second document in a request
+//! and numbers that JSON cannot say are mistakes. Errors give line and column and never repeat the
 //! text, because the text may be a Secret.
+
+mod places;
 
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use crate::error::{FieldError, FieldErrorReason};
+
+pub use places::{Place, Places};
 
 /// Deeper nesting than this is refused; no kind comes near it.
 const MAX_DEPTH: usize = 64;
@@ -23,11 +28,26 @@ pub enum Format {
     Yaml,
 }
 
+/// Why a text is not what its format wants.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("malformed {format}: {what}")]
+pub struct Malformed {
+    /// What it should have been.
+    pub format: Format,
+    /// What is wrong, in words that repeat nothing of the text.
+    pub what: String,
+    /// Where, if that is known.
+    pub place: Option<Place>,
+}
+
 /// Reads any value and refuses keys that stand twice.
 #[derive(Clone, Copy)]
 struct Strict {
     depth: usize,
 }
+
+/// A value that [`Strict`] has read.
+struct Strictly(Value);
 
 /// Reads a body into one value.
 ///
@@ -35,43 +55,82 @@ struct Strict {
 ///
 /// When the body is malformed, with line and column.
 pub fn parse_body(body: &[u8], format: Format) -> Result<Value, FieldError> {
-    let text = std::str::from_utf8(body).map_err(|error| {
-        malformed(format, format_args!("byte {} is not part of UTF-8 text", error.valid_up_to()))
-    })?;
+    let text = text(body, format)?;
     if text.trim().is_empty() {
-        return Err(malformed(format, format_args!("the body is empty")));
+        return Err(Malformed::new(format, "the body is empty", None).into());
     }
-    match format {
+    let value = match format {
         Format::Json => parse_json(text),
         Format::Yaml => parse_yaml(text),
-    }
+    };
+    Ok(value?)
 }
 
-fn parse_json(text: &str) -> Result<Value, FieldError> {
+/// Reads the documents of a file: YAML separated by `---`, or JSON values one after the other.
+/// Documents that say nothing are left out.
+///
+/// # Errors
+///
+/// When any of them is malformed.
+pub fn parse_documents(body: &[u8], format: Format) -> Result<Vec<Value>, Malformed> {
+    let text = text(body, format)?;
+    let documents: Vec<Strictly> = match format {
+        Format::Json => {
+            let values = serde_json::Deserializer::from_str(text).into_iter();
+            values.collect::<Result<_, _>>().map_err(|error| json_malformed(&error))?
+        }
+        Format::Yaml => serde_saphyr::from_multiple_with_options(text, yaml_options())
+            .map_err(|error| yaml_malformed(&error))?,
+    };
+    Ok(documents.into_iter().map(|Strictly(value)| value).filter(|value| !value.is_null()).collect())
+}
+
+fn text(body: &[u8], format: Format) -> Result<&str, Malformed> {
+    std::str::from_utf8(body).map_err(|error| {
+        let sound = body.get(..error.valid_up_to()).unwrap_or_default();
+        let place = Place::after(&String::from_utf8_lossy(sound));
+        let what = format!("byte {} is not part of UTF-8 text", error.valid_up_to());
+        Malformed::new(format, what, Some(place))
+    })
+}
+
+fn parse_json(text: &str) -> Result<Value, Malformed> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = Strict { depth: 0 }.deserialize(&mut deserializer).and_then(|value| {
         deserializer.end()?;
         Ok(value)
     });
-    value.map_err(|error| malformed(Format::Json, format_args!("{error}")))
+    value.map_err(|error| json_malformed(&error))
 }
 
-fn parse_yaml(text: &str) -> Result<Value, FieldError> {
-    let options = serde_saphyr::options! {
+fn parse_yaml(text: &str) -> Result<Value, Malformed> {
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, yaml_options(), |deserializer| {
+        Strict { depth: 0 }.deserialize(deserializer)
+    });
+    value.map_err(|error| yaml_malformed(&error))
+}
+
+fn yaml_options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
         emit_comments: false,
         reject_unsupported_tags: true,
         strict_booleans: true,
         with_snippet: false,
-    };
-    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
-        Strict { depth: 0 }.deserialize(deserializer)
+    }
+}
+
+fn json_malformed(error: &serde_json::Error) -> Malformed {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let what = text.strip_suffix(&place).unwrap_or(&text);
+    Malformed::new(Format::Json, what, Place::known(error.line(), error.column()))
+}
+
+fn yaml_malformed(error: &serde_saphyr::Error) -> Malformed {
+    let place = error.location().and_then(|location| {
+        Place::known(location.line().try_into().ok()?, location.column().try_into().ok()?)
     });
-    value.map_err(|error| {
-        let place = error.location().map_or_else(String::new, |location| {
-            format!(" at line {} column {}", location.line(), location.column())
-        });
-        malformed(Format::Yaml, format_args!("{}{place}", yaml_mistake(error.without_snippet())))
-    })
+    Malformed::new(Format::Yaml, yaml_mistake(error.without_snippet()), place)
 }
 
 /// What is wrong, in words that repeat nothing of the text. The parser's own messages repeat tags,
@@ -93,8 +152,25 @@ fn yaml_mistake(error: &serde_saphyr::Error) -> String {
     words.to_owned()
 }
 
-fn malformed(format: Format, what: fmt::Arguments<'_>) -> FieldError {
-    FieldError::new("", FieldErrorReason::TypeInvalid, format!("malformed {format}: {what}"))
+// === impl Malformed ===
+
+impl Malformed {
+    fn new(format: Format, what: impl Into<String>, place: Option<Place>) -> Self {
+        Self { format, what: what.into(), place }
+    }
+}
+
+impl From<Malformed> for FieldError {
+    fn from(malformed: Malformed) -> Self {
+        let place = match malformed.place {
+            // The words for these say all there is to say.
+            Some(place) if !malformed.what.contains("UTF-8") => {
+                format!(" at line {} column {}", place.line, place.column)
+            }
+            _ => String::new(),
+        };
+        Self::new("", FieldErrorReason::TypeInvalid, format!("{malformed}{place}"))
+    }
 }
 
 // === impl Format ===
@@ -127,6 +203,14 @@ impl fmt::Display for Format {
             Self::Json => "JSON",
             Self::Yaml => "YAML",
         })
+    }
+}
+
+// === impl Strictly ===
+
+impl<'de> Deserialize<'de> for Strictly {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Strict { depth: 0 }.deserialize(deserializer).map(Self)
     }
 }
 

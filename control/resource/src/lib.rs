@@ -29,7 +29,7 @@ mod status;
 mod syntax;
 
 pub use api_status::{ApiStatus, Cause};
-pub use body::{Format, parse_body};
+pub use body::{Format, Malformed, Place, Places, parse_body, parse_documents};
 pub use error::{FieldError, FieldErrorReason, summary};
 pub use kind::{GroupVersion, KINDS, Kind};
 pub use kinds::Resource;

@@ -78,3 +78,27 @@ fn content_types() {
     assert_eq!(json(None), Some(Format::Json));
     assert_eq!(Format::from_content_type(None, b"kind: Secret"), Some(Format::Yaml));
 }
+
+#[test]
+fn a_file_may_hold_several_documents() {
+    let yaml = b"# nothing\n---\na: 1\n---\n---\nb: 2\n...\n";
+    assert_eq!(parse_documents(yaml, Format::Yaml), Ok(vec![json!({"a": 1}), json!({"b": 2})]));
+    let values = b"{\"a\": 1}\n{\"b\": 2} null\n";
+    assert_eq!(parse_documents(values, Format::Json), Ok(vec![json!({"a": 1}), json!({"b": 2})]));
+    for format in [Format::Json, Format::Yaml] {
+        assert_eq!(parse_documents(b" \n", format), Ok(vec![]), "{format}");
+    }
+}
+
+#[test]
+fn a_mistake_in_a_file_has_a_place() {
+    let place = |text: &[u8], format| {
+        let malformed = parse_documents(text, format).expect_err("it is malformed");
+        let place = malformed.place.expect("a place");
+        (place.line, place.column)
+    };
+    assert_eq!(place(b"a: 1\n---\nb: 1\nb: 2\n", Format::Yaml), (4, 1));
+    assert_eq!(place(b"a: 1\n---\nb: [1\n", Format::Yaml).0, 3);
+    assert_eq!(place(b"{}\n{\"a\": ]}", Format::Json), (2, 7));
+    assert_eq!(place(b"a: 1\nb: \xff", Format::Yaml), (2, 4));
+}
