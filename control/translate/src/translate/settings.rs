@@ -58,7 +58,6 @@ fn with(settings: &Settings, object: &SettingsObject) -> Settings {
             invalid_routes: policy
                 .replace_invalid_routes
                 .then(|| DirectResponse { status: policy.response_code, body: policy.response_body.clone() }),
-            ..settings.routing.clone()
         },
         ..settings.clone()
     }

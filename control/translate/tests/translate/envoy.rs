@@ -162,7 +162,6 @@ pub(crate) fn bootstrap(decoded: &Decoded, settings: &Settings, filter: Filter) 
                 .collect(),
             clusters: control,
             secrets: decoded.secrets.clone(),
-            ..StaticResources::default()
         }),
         ..Bootstrap::default()
     }
