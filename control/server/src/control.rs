@@ -8,21 +8,23 @@
 //!
 //! It owns all mutable state; others read what it publishes.
 
+mod report;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLockWriteGuard};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use keyward_keys::{Change, KeyIndex, KeyView};
-use keyward_resource::{KINDS, ObjectKey, Report, Reports, State};
+use keyward_resource::{KINDS, Reports};
 use keyward_store::{Event, Revision, Selector, Store, StoreError, Watch};
-use keyward_translate::xds::{CLUSTER, ENDPOINT, EXTENSION, LISTENER, ROUTE};
+use keyward_translate::xds::{CLUSTER, ENDPOINT, EXTENSION};
 use keyward_translate::{
     Encoder, FilterCode, LastGood, Output, Settings, Translator, XdsResources, misconfigured_node,
 };
 use keyward_xds::{ClientStatus, Event as XdsEvent, StreamEvent};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::edge::WorkersHandle;
@@ -35,6 +37,8 @@ use crate::rollout::Rollouts;
 
 /// How often a rollout is looked at while one is under way.
 const ROLLOUT_STEP: Duration = Duration::from_millis(50);
+/// What proxies say, and statuses that were stored, make news together within this time.
+const REPORT_STEP: Duration = Duration::from_millis(10);
 /// A store that fails is asked again after this.
 const STORE_RETRY: Duration = Duration::from_millis(500);
 
@@ -71,6 +75,8 @@ pub(crate) struct ControlLoop {
     /// What each role was told last: whom to blame for a refusal.
     told: BTreeMap<String, Told>,
     proxies: Arc<Proxies>,
+    /// When what is new is said, if anything is.
+    report_at: Option<Instant>,
     /// The reports of the last translation, without refusals.
     reports: Reports,
 }
@@ -101,6 +107,7 @@ impl ControlLoop {
             revision: Revision::default(),
             told: BTreeMap::new(),
             proxies: Arc::default(),
+            report_at: None,
             reports: Reports::default(),
         }
     }
@@ -130,6 +137,7 @@ impl ControlLoop {
                 },
                 Some(event) = xds_events.recv() => self.on_xds_event(&event),
                 () = sleep(ROLLOUT_STEP), if self.rollouts.pending() => self.roll_out(),
+                () = sleep_until(self.report_at.unwrap_or_else(Instant::now)), if self.report_at.is_some() => self.report(),
             }
         }
     }
@@ -147,8 +155,9 @@ impl ControlLoop {
                 }
             }
         }
+        self.report_soon();
         if !changed {
-            return self.report();
+            return;
         }
         let revision = self.revision.0;
         self.index_mut().apply(revision, key_changes);
@@ -278,33 +287,6 @@ impl ControlLoop {
         }
     }
 
-    /// Withholds what proxies refuse, where it is the fault of one object: the rest can go out then.
-    /// Whether anything is withheld that was not before.
-    fn withhold(&mut self) -> bool {
-        let mut any = false;
-        for (node, objects, message) in self.refusals() {
-            if let [object] = objects.as_slice() {
-                any |= self.objects.withhold(object, &refusal(&node, &message));
-            }
-        }
-        any
-    }
-
-    /// What proxies refuse: which one, the objects that it may be the fault of, and what the proxy says.
-    fn refusals(&self) -> Vec<(Arc<str>, Vec<ObjectKey>, Arc<str>)> {
-        let mut refusals = Vec::new();
-        for client in self.outlets.ads.clients() {
-            let Some(Told { resources, .. }) = self.told.get(&*client.client.node_key) else { continue };
-            for one_type in &client.types {
-                for refused in &one_type.rejected {
-                    let objects = resources.blame(&one_type.type_url, &refused.name, &refused.message);
-                    refusals.push((client.client.node_id.clone(), objects, refused.message.clone()));
-                }
-            }
-        }
-        refusals
-    }
-
     /// The index, for a moment: nobody holds it across an await, and readers look at one object.
     fn index_mut(&self) -> RwLockWriteGuard<'_, KeyIndex> {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
@@ -341,64 +323,7 @@ impl ControlLoop {
             XdsEvent::Restarted => {}
             _ => return,
         }
-        self.report();
-    }
-
-    /// Publishes what there is to say of each object, standing refusals included.
-    fn report(&self) {
-        let mut reports = self.reports.clone();
-        let mut proxies = self.served();
-        for (node, objects, message) in self.refusals() {
-            let reason = refusal(&node, &message);
-            for object in objects {
-                let of_object = proxies.entry(object.clone()).or_default();
-                let of_proxy = of_object.entry(node.to_string()).or_default();
-                of_proxy.merge(Report { state: State::Rejected, reasons: vec![message.trim().to_owned()] });
-                reports.reject(object, reason.clone());
-            }
-        }
-        self.report_proxies(&mut reports);
-        let published = Published {
-            revision: Some(self.revision),
-            reports,
-            index: Arc::clone(&self.index),
-            versions: self.objects.versions().clone(),
-            told: Arc::clone(&self.proxies),
-            proxies,
-        };
-        self.outlets.published.send_replace(Arc::new(published));
-    }
-
-    /// Says of each Proxy whether the proxies of its name take what they are told. It is pending as long
-    /// as none is connected.
-    fn report_proxies(&self, reports: &mut Reports) {
-        for client in self.outlets.ads.clients() {
-            let Some((namespace, name)) = client.client.node_key.split_once('~') else { continue };
-            let object = ObjectKey::new("Proxy", namespace, name);
-            if !self.objects.versions().contains_key(&object) {
-                continue;
-            }
-            reports.accept(object.clone());
-            for refused in client.types.iter().flat_map(|one_type| &one_type.rejected) {
-                let (node, name) = (&client.client.node_id, &refused.name);
-                let message = refused.message.trim();
-                reports.reject(object.clone(), format!("proxy {node} refuses {name}: {message}"));
-            }
-        }
-    }
-
-    /// The gateways and virtual services that each proxy serves.
-    fn served(&self) -> BTreeMap<ObjectKey, BTreeMap<String, Report>> {
-        let mut served: BTreeMap<ObjectKey, BTreeMap<String, Report>> = BTreeMap::new();
-        for (role, Told { resources, .. }) in &self.told {
-            let proxy = role.split_once('~').map_or(role.as_str(), |(_, proxy)| proxy);
-            let listening =
-                resources.origin.iter().filter(|((type_url, _), _)| [LISTENER, ROUTE].contains(type_url));
-            for object in listening.flat_map(|(_, objects)| objects) {
-                served.entry(object.clone()).or_default().entry(proxy.to_owned()).or_default();
-            }
-        }
-        served
+        self.report_soon();
     }
 }
 
@@ -409,11 +334,6 @@ fn accepted(xds: &keyward_xds::Cache, clients: &[ClientStatus], role: &str) -> b
         let version = client.snapshot.as_deref();
         client.in_sync() && version == published.as_ref().map(keyward_xds::Snapshot::version)
     })
-}
-
-/// What is said of an object that a proxy refuses.
-fn refusal(node: &str, message: &str) -> String {
-    format!("proxy {node} refuses it: {}", message.trim())
 }
 
 fn snapshot(resources: &XdsResources) -> keyward_xds::Snapshot {

@@ -38,7 +38,7 @@ pub(crate) enum Effect {
         /// What it means for the key index.
         keys: Option<Change>,
         /// The object as it is now; none when it is gone or cannot be read.
-        content: Option<Content>,
+        content: Option<Box<Content>>,
     },
 }
 
@@ -183,7 +183,7 @@ impl Objects {
         }
         let keys = self.take(key.clone(), resource, &object);
         let content = Content { object: key, value: object, revision: content, created: record.created };
-        Effect::Changed { keys, content: Some(content) }
+        Effect::Changed { keys, content: Some(Box::new(content)) }
     }
 
     fn take(&mut self, key: ObjectKey, resource: Resource, object: &Value) -> Option<Change> {

@@ -63,7 +63,7 @@ impl Remembered {
         self.kept.clear();
         self.versions.clear();
         for kind in KINDS.iter().filter(|kind| KEPT.contains(&kind.name)) {
-            let page = self.store.list(Selector::kind(&format!("{PREFIX}{}", kind.name)), None, None).await?;
+            let page = self.store.list(Selector::kind(format!("{PREFIX}{}", kind.name)), None, None).await?;
             for record in page.records {
                 let object = ObjectKey::new(kind.name, &record.key.namespace, &record.key.name);
                 match unwrap(kind, &record) {
