@@ -2,6 +2,7 @@
 
 mod age;
 mod blame;
+mod changes;
 mod decoded;
 mod envoy;
 mod generators;

@@ -84,7 +84,7 @@ fn matching(matching: &RouteMatch) -> Value {
     let mut shown = json!({ "path": debug(matching.path_specifier.as_ref().expect("a path")) });
     put(&mut shown, "inAnyCase", matching.case_sensitive.as_ref().is_some_and(|case| !case.value));
     put(&mut shown, "headers", matching.headers.iter().map(header).collect::<Vec<_>>());
-    put(&mut shown, "query", matching.query_parameters.iter().map(|query| debug(query)).collect::<Vec<_>>());
+    put(&mut shown, "query", matching.query_parameters.iter().map(debug).collect::<Vec<_>>());
     shown
 }
 
