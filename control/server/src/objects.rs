@@ -29,6 +29,7 @@ pub(crate) struct Objects {
 }
 
 /// What a change of the store comes to.
+#[expect(clippy::large_enum_variant, reason = "made for one change and taken apart at once")]
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Nothing but a status, or what is no object.
@@ -38,7 +39,7 @@ pub(crate) enum Effect {
         /// What it means for the key index.
         keys: Option<Change>,
         /// The object as it is now; none when it is gone or cannot be read.
-        content: Option<Box<Content>>,
+        content: Option<Content>,
     },
 }
 
@@ -183,7 +184,7 @@ impl Objects {
         }
         let keys = self.take(key.clone(), resource, &object);
         let content = Content { object: key, value: object, revision: content, created: record.created };
-        Effect::Changed { keys, content: Some(Box::new(content)) }
+        Effect::Changed { keys, content: Some(content) }
     }
 
     fn take(&mut self, key: ObjectKey, resource: Resource, object: &Value) -> Option<Change> {
