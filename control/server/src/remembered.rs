@@ -90,8 +90,9 @@ impl Remembered {
         }
     }
 
-    /// Keeps the last good versions that are not the present ones, and gives up the others. `current` is
-    /// the revision that made an object what it is, `None` when it does not exist.
+    /// Keeps the last good versions that a server which starts now would not find to be good, and gives up
+    /// the others. `current` is the revision that made an object what it is, `None` when it does not
+    /// exist; `is_rejected` tells whether it is rejected as it is.
     ///
     /// A failure of the store is told and made good the next time.
     pub(crate) async fn settle(&mut self, last_good: &LastGood, current: impl Fn(&ObjectKey) -> Option<u64>) {
@@ -102,9 +103,11 @@ impl Remembered {
             versions.retain(|revision, _| Some(*revision) == current || Some(*revision) == good);
             !versions.is_empty()
         });
+        // A Secret may be gone altogether while a VirtualService is served with it: of all other objects
+        // that are gone there is no last good version.
         let needed: BTreeMap<&ObjectKey, u64> = good
             .iter()
-            .filter(|(object, revision)| current(object).is_some_and(|current| current != **revision))
+            .filter(|(object, revision)| current(object) != Some(**revision))
             .map(|(object, revision)| (object, *revision))
             .collect();
         let surplus: BTreeSet<ObjectKey> =

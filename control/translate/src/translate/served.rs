@@ -118,10 +118,14 @@ pub(super) fn choose(
     let mut replaced = BTreeSet::new();
     for key in rejected.iter().map(|rejected| &rejected.key).chain(unreadable) {
         let reference = key.object_ref();
-        let Some(good) = last_good.get(&reference) else { continue };
-        remembered.insert(reference.clone(), Arc::clone(good));
+        let before = last_good.get(&reference);
+        remembered.extend(before.map(|good| (reference.clone(), Arc::clone(good))));
+        // What is wrong with a version may be its Secret alone.
+        let itself = input.virtual_services.get(&reference).filter(|_| !input.withheld.contains(key));
+        let Some(good) = before.or(itself) else { continue };
         let Ok(tls) = resolve(good, Versions::LastGood) else { continue };
         if claim(good, tls.as_ref(), bindings, &mut claims).is_empty() {
+            remembered.insert(reference.clone(), Arc::clone(good));
             let generation = good.meta.generation;
             let reason = format!("the last good version, generation {generation}, is served instead");
             reports.reject(key.clone(), reason);

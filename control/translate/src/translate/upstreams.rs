@@ -76,7 +76,9 @@ pub(super) fn choose(
     }
     let rejected = chosen.standing.iter_mut().filter(|(_, standing)| **standing == Standing::Rejected);
     for (reference, standing) in rejected {
-        let Some(version) = last_good.get(reference) else { continue };
+        // What is wrong with a version may be its Secret alone.
+        let itself = input.upstreams.get(reference).filter(|_| !input.withheld.contains(&key(reference)));
+        let Some(version) = last_good.get(reference).or(itself) else { continue };
         if let Ok(tls) = check(reference, version, settings, secrets, Versions::LastGood) {
             let generation = version.meta.generation;
             let reason = format!("the last good version, generation {generation}, is used instead");

@@ -167,9 +167,14 @@ fn no_two_envoys_share_a_port() {
 #[test]
 fn connections_are_spread_over_the_workers() {
     let envoy = start_proxy(Filter::Delivered);
+    let deadline = Instant::now() + PATIENCE;
+    // The port answers as soon as the first worker listens.
+    while !envoy.stats("workers_started").contains("workers_started: 1") {
+        assert!(Instant::now() < deadline, "the workers do not start:\n{}", envoy.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let connections: Vec<TcpStream> =
         (0..8).map(|_| TcpStream::connect(envoy.address).expect("a connection")).collect();
-    let deadline = Instant::now() + PATIENCE;
     let counts = loop {
         let counts = envoy.connections_by_worker();
         if counts.iter().sum::<u64>() >= connections.len() as u64 {
@@ -292,16 +297,21 @@ impl Envoy {
 
     /// How many connections each worker has.
     fn connections_by_worker(&self) -> Vec<u64> {
+        let stats = self.stats("downstream_cx_active");
+        let of_workers = |line: &&str| line.starts_with("listener.127") && line.contains(".worker_");
+        let counts = stats.lines().filter(of_workers);
+        counts.filter_map(|line| line.rsplit_once(": ")?.1.parse().ok()).collect()
+    }
+
+    fn stats(&self, filter: &str) -> String {
         let admin = std::fs::read_to_string(self.folder.path().join("admin")).expect("the admin address");
         let mut stream = TcpStream::connect(admin.trim()).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time limit");
         let head = "host: admin\r\nconnection: close\r\n\r\n";
-        write!(stream, "GET /stats?filter=downstream_cx_active HTTP/1.1\r\n{head}").expect("a request");
+        write!(stream, "GET /stats?filter={filter} HTTP/1.1\r\n{head}").expect("a request");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
-        let of_workers = |line: &&str| line.starts_with("listener.127") && line.contains(".worker_");
-        let counts = answer.lines().filter(of_workers);
-        counts.filter_map(|line| line.rsplit_once(": ")?.1.parse().ok()).collect()
+        answer
     }
 
     fn get(&self, path: &str, headers: &[&str]) -> Answer {

@@ -32,12 +32,11 @@ pub(super) fn apply(spec: &Upstream, message: &mut ClusterMessage) {
         update_merge_window: load_balancer.update_merge_window.map(common::duration),
         close_connections_on_host_set_change: load_balancer.close_connections_on_host_set_change,
         // Addresses have no other name, and Envoy refuses to look for one in what comes over EDS.
-        consistent_hashing_lb_config: (load_balancer.use_hostname_for_hashing && super::has_names(spec)).then(|| {
-            ConsistentHashingLbConfig {
+        consistent_hashing_lb_config: (load_balancer.use_hostname_for_hashing && super::has_names(spec))
+            .then(|| ConsistentHashingLbConfig {
                 use_hostname_for_hashing: true,
                 ..ConsistentHashingLbConfig::default()
-            }
-        }),
+            }),
         ..CommonLbConfig::default()
     });
 }
