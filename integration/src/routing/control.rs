@@ -15,6 +15,7 @@ use tokio_stream::wrappers::TcpListenerStream;
 
 use super::envoy::{Envoy, NODE_KEY};
 use super::keys::{KeyStream, Registry};
+use super::pattern::Pattern;
 
 /// How long an Envoy may take to run with what it was told. A first filter is compiled in that time.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -30,6 +31,8 @@ pub(super) struct Publication {
     pub(super) config_version: u64,
     /// Whether a route needs keys.
     pub(super) secured: bool,
+    /// What the Envoy has to refuse, and nothing else: kinds and names, and why.
+    pub(super) refused: BTreeMap<String, Pattern>,
 }
 
 /// The control server. It ends when this is dropped.
@@ -42,20 +45,24 @@ pub(super) struct Control {
     task: AbortHandle,
 }
 
-/// What an Envoy refused, in its words.
+/// What an Envoy refused or did not refuse, in its words.
 #[derive(Debug, thiserror::Error)]
-#[error("envoy refused it: {}", .0.join("; "))]
-pub(super) struct Refused(Vec<String>);
+#[error("{0}")]
+pub(super) struct Refused(String);
 
-fn refusals(client: &ClientStatus) -> Vec<String> {
-    let refused = client.types.iter().flat_map(|one_type| {
+/// What a client refuses, by kind and name, and why.
+fn refusals(client: &ClientStatus) -> impl Iterator<Item = (String, String)> {
+    client.types.iter().flat_map(|one_type| {
         let kind = one_type.type_url.rsplit('.').next().unwrap_or_default();
-        one_type
-            .rejected
-            .iter()
-            .map(move |refused| format!("{kind} {}: {}", refused.name, refused.message.trim()))
-    });
-    refused.collect()
+        let refused = one_type.rejected.iter();
+        refused.map(move |refused| (format!("{kind} {}", refused.name), refused.message.trim().to_owned()))
+    })
+}
+
+/// Whether a client has answered everything that was published, one way or the other.
+fn answered(client: &ClientStatus, version: &str) -> bool {
+    let types = client.types.iter().all(|one_type| !one_type.unanswered && !one_type.waiting);
+    types && !client.behind && client.snapshot.as_deref() == Some(version)
 }
 
 // === impl Control ===
@@ -88,18 +95,16 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// [`Refused`] when the Envoy refuses something.
+    /// [`Refused`] when the Envoy refuses something else than it has to.
     pub(super) async fn publish(&self, publication: Publication, envoy: &Envoy) -> anyhow::Result<()> {
-        let Publication { snapshot, keys, role, config_version, secured } = publication;
         // Keys first, as the control loop does.
-        self.keys.send_replace(keys.clone());
-        let version = snapshot.version().to_owned();
-        self.cache.publish(NODE_KEY, snapshot);
+        self.keys.send_replace(publication.keys.clone());
+        self.cache.publish(NODE_KEY, publication.snapshot.clone());
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let state = self.accepted(&version)?.and_then(|()| {
+            let state = self.accepted(&publication)?.and_then(|()| {
                 envoy.is_warm()?;
-                if secured { self.applied(&role, config_version, &keys) } else { Ok(()) }
+                if publication.secured { self.applied(&publication) } else { Ok(()) }
             });
             match state {
                 Ok(()) => return Ok(()),
@@ -111,33 +116,38 @@ impl Control {
         }
     }
 
-    /// Whether the Envoy has acknowledged everything; an outer error if it never will.
-    fn accepted(&self, version: &str) -> Result<anyhow::Result<()>, Refused> {
+    /// Whether the Envoy has taken what it has to take; an outer error if it never will.
+    fn accepted(&self, publication: &Publication) -> Result<anyhow::Result<()>, Refused> {
         let clients = self.ads.clients();
-        let refused: Vec<String> = clients.iter().flat_map(refusals).collect();
-        if !refused.is_empty() {
-            return Err(Refused(refused));
+        let refused: BTreeMap<String, String> = clients.iter().flat_map(refusals).collect();
+        for (name, why) in &refused {
+            let wanted = publication.refused.get(name);
+            if wanted.is_none_or(|wanted| wanted.check(name, &[why]).is_err()) {
+                return Err(Refused(format!("envoy refused {name}: {why}")));
+            }
         }
-        let in_sync = |client: &ClientStatus| client.in_sync() && client.snapshot.as_deref() == Some(version);
-        let accepted = !clients.is_empty() && clients.iter().all(in_sync);
-        Ok(if accepted {
-            Ok(())
-        } else {
-            Err(anyhow::anyhow!("not everything is acknowledged: {clients:?}"))
-        })
+        let version = publication.snapshot.version();
+        if clients.is_empty() || !clients.iter().all(|client| answered(client, version)) {
+            return Ok(Err(anyhow::anyhow!("not everything is acknowledged: {clients:?}")));
+        }
+        match publication.refused.keys().find(|name| !refused.contains_key(*name)) {
+            Some(name) => Err(Refused(format!("envoy took {name}"))),
+            None => Ok(Ok(())),
+        }
     }
 
     /// Whether every worker runs with this configuration and holds the keys.
-    fn applied(&self, role: &str, config_version: u64, keys: &KeyView) -> anyhow::Result<()> {
+    fn applied(&self, publication: &Publication) -> anyhow::Result<()> {
+        let Publication { keys, role, config_version, .. } = publication;
         self.registry.with(|workers| {
             let of_role: Vec<u64> = workers
                 .iter()
-                .filter(|(_, worker)| worker.role == role)
+                .filter(|(_, worker)| worker.role == *role)
                 .map(|(_, worker)| worker.config_version)
                 .collect();
             ensure!(!of_role.is_empty(), "no worker of {role} has come");
             ensure!(
-                of_role.iter().all(|version| *version == config_version),
+                of_role.iter().all(|version| version == config_version),
                 "workers run configurations {of_role:?}, not {config_version}"
             );
             let lag = workers.lag(keys, keys);

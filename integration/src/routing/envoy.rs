@@ -84,7 +84,7 @@ impl Envoy {
         std::fs::write(&config, bootstrap(control, names, address).to_string())?;
         let mut command = Command::new(paths::envoy()?);
         command.arg("--config-path").arg(config);
-        command.args(["--concurrency", "1", "--log-level", "info", "--use-dynamic-base-id"]);
+        command.args(["--concurrency", "1", "--log-level", "warning", "--use-dynamic-base-id"]);
         // What a case leaves behind goes at once.
         command.args(["--drain-time-s", "1", "--drain-strategy", "immediate"]);
         let process = Process::start(&mut command, &folder.path().join("envoy.log"))?;

@@ -13,6 +13,9 @@ pub(super) struct Requests {
     /// How upstream hosts are, by `address:port` as the case writes them. All others are well.
     #[serde(default)]
     pub(super) hosts: BTreeMap<String, HostSetup>,
+    /// What Envoy refuses, as `Kind name`, and why.
+    #[serde(default)]
+    pub(super) refused: BTreeMap<String, Pattern>,
     /// What is asked.
     pub(super) requests: Vec<Exchange>,
 }
@@ -57,6 +60,9 @@ pub(super) struct Exchange {
     /// It is sent this many times.
     #[serde(default = "once")]
     pub(super) repeat: usize,
+    /// All of these at once instead of one after the other.
+    #[serde(default)]
+    pub(super) together: bool,
     /// What has to come back.
     pub(super) expect: Expect,
 }

@@ -6,12 +6,13 @@ use std::net::SocketAddr;
 use anyhow::Context as _;
 use envoy_types::pb::envoy::config::cluster::v3::Cluster;
 use envoy_types::pb::envoy::config::core::v3::socket_address::PortSpecifier;
-use envoy_types::pb::envoy::config::core::v3::{Address, SocketAddress, address};
+use envoy_types::pb::envoy::config::core::v3::{Address, SocketAddress, address, data_source};
 use envoy_types::pb::envoy::config::endpoint::v3::lb_endpoint::HostIdentifier;
 use envoy_types::pb::envoy::config::endpoint::v3::{ClusterLoadAssignment, Endpoint};
 use envoy_types::pb::envoy::config::listener::v3::Listener;
+use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{Secret, secret};
 use keyward_translate::XdsResources;
-use keyward_translate::xds::{CLUSTER, ENDPOINT, LISTENER};
+use keyward_translate::xds::{CLUSTER, ENDPOINT, LISTENER, SECRET};
 use keyward_xds::{Resource, Snapshot};
 use prost::Message as _;
 
@@ -78,6 +79,33 @@ fn move_hosts(
     Ok(())
 }
 
+/// Files of `/testdata` are those of this checkout.
+fn move_files(secret: &mut Secret) {
+    let (sources, folder) = match secret.r#type.as_mut() {
+        Some(secret::Type::TlsCertificate(certificate)) => (
+            vec![certificate.certificate_chain.as_mut(), certificate.private_key.as_mut()],
+            certificate.watched_directory.as_mut(),
+        ),
+        Some(secret::Type::ValidationContext(context)) => {
+            (vec![context.trusted_ca.as_mut()], context.watched_directory.as_mut())
+        }
+        _ => return,
+    };
+    let files = sources.into_iter().flatten().flat_map(|source| {
+        let watched = source.watched_directory.as_mut().map(|folder| &mut folder.path);
+        let named = match source.specifier.as_mut() {
+            Some(data_source::Specifier::Filename(name)) => Some(name),
+            _ => None,
+        };
+        watched.into_iter().chain(named)
+    });
+    for path in files.chain(folder.map(|folder| &mut folder.path)) {
+        if let Some(rest) = path.strip_prefix("/testdata/") {
+            *path = crate::paths::testdata(rest).display().to_string();
+        }
+    }
+}
+
 /// The snapshot of a proxy with real addresses, and where its listeners are, by their names.
 pub(super) fn snapshot(
     resources: &XdsResources,
@@ -103,6 +131,11 @@ pub(super) fn snapshot(
                 let socket = socket(listener.address.as_mut()).context("a listener without an address")?;
                 listeners.insert(encoded.name.clone(), ports.take(socket)?);
                 listener.encode_to_vec().into()
+            }
+            SECRET => {
+                let mut secret = Secret::decode(encoded.bytes.clone())?;
+                move_files(&mut secret);
+                secret.encode_to_vec().into()
             }
             _ => encoded.bytes.clone(),
         };

@@ -1,10 +1,11 @@
 //! Runs cases, one after the other, on one Envoy.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
+use futures::future::try_join_all;
 use keyward_resource::ObjectRef;
 use keyward_translate::proxy::Proxy;
 use keyward_translate::xds::LISTENER;
@@ -112,6 +113,7 @@ impl Bench {
                 case.name, stranger.name, stranger.request.proxy
             ));
         }
+        let mut hosts = BTreeSet::new();
         for (role, proxy) in &output.proxies {
             let running = match self.serve(case, role, proxy, &case.objects).await {
                 Ok(running) => running,
@@ -120,6 +122,7 @@ impl Bench {
                     continue;
                 }
             };
+            hosts.extend(running.hosts.addresses().into_keys());
             for exchange in &case.requests.requests {
                 if exchange.request.proxy != proxy_name(role) {
                     continue;
@@ -129,6 +132,13 @@ impl Bench {
                 }
             }
         }
+        if !case.requests.refused.is_empty()
+            && let Err(error) = self.replace_envoy().await
+        {
+            wrong.push(format!("{}: afterwards: {error:#}", case.name));
+        }
+        let strangers = case.requests.hosts.keys().filter(|host| !hosts.contains(*host));
+        wrong.extend(strangers.map(|host| format!("{}: no upstream has the host {host}", case.name)));
         wrong
     }
 
@@ -146,11 +156,16 @@ impl Bench {
         if let Err(error) = &served {
             let refused = error.downcast_ref::<Refused>().is_some();
             let log = if refused { String::new() } else { format!("\n{}", self.envoy.log()) };
-            self.control = Control::start().await?;
-            self.envoy = Envoy::start(self.control.address(), self.names.address())?;
+            self.replace_envoy().await?;
             return served.with_context(|| format!("it is not served{log}"));
         }
         served
+    }
+
+    async fn replace_envoy(&mut self) -> anyhow::Result<()> {
+        self.control = Control::start().await?;
+        self.envoy = Envoy::start(self.control.address(), self.names.address())?;
+        Ok(())
     }
 
     async fn try_serve(
@@ -161,12 +176,7 @@ impl Bench {
         objects: &Objects,
         resources: &XdsResources,
     ) -> anyhow::Result<Running> {
-        let names = remap::hosts(resources)?;
-        let stranger = case.requests.hosts.keys().find(|name| !names.contains(*name));
-        if let Some(stranger) = stranger {
-            bail!("no upstream has the host {stranger}: {names:?}");
-        }
-        let hosts = Hosts::start(names, &case.requests.hosts).await?;
+        let hosts = Hosts::start(remap::hosts(resources)?, &case.requests.hosts).await?;
         let (snapshot, addresses) = remap::snapshot(resources, &hosts.addresses(), &mut self.ports)?;
         let wanted = Wanted::from([(role.to_owned(), proxy.tables.clone())]);
         let publication = Publication {
@@ -174,6 +184,7 @@ impl Bench {
             keys: objects.index.view(wanted),
             role: role.to_owned(),
             config_version: filter_config(proxy, &settings()).version,
+            refused: case.requests.refused.clone(),
             secured: proxy.routes().any(|route| route.auth.auth_id().is_some()),
         };
         self.control.publish(publication, &self.envoy).await?;
@@ -188,16 +199,24 @@ impl Bench {
 
     async fn exchange(&mut self, running: &Running, exchange: &Exchange) -> anyhow::Result<()> {
         let address = running.address(&exchange.request)?;
-        let mut all = Vec::new();
-        for _ in 0..exchange.repeat {
-            self.sent += 1;
-            let id = format!("routing-{}", self.sent);
+        let once = |id: String| async move {
             running.hosts.expect(&id, &exchange.answer);
             let outcome = client::send(address, &id, &exchange.request).await?;
             let arrived = arrived(&running.hosts, &id, &exchange.expect.shadow).await;
-            let observed = Observed { outcome, arrived };
-            check::one(&exchange.expect, &observed)?;
-            all.push(observed);
+            anyhow::Ok(Observed { outcome, arrived })
+        };
+        let ids: Vec<String> = (0..exchange.repeat).map(|turn| format!("{}-{turn}", self.sent)).collect();
+        self.sent += 1;
+        let mut all = Vec::new();
+        if exchange.together {
+            all = try_join_all(ids.into_iter().map(once)).await?;
+            all.iter().try_for_each(|observed| check::one(&exchange.expect, observed))?;
+        } else {
+            for id in ids {
+                let observed = once(id).await?;
+                check::one(&exchange.expect, &observed)?;
+                all.push(observed);
+            }
         }
         check::all(&exchange.expect, &all)
     }

@@ -1,6 +1,8 @@
 //! Every snapshot that a golden of translation produces is accepted by the real Envoy, which then
 //! answers as `requests.yaml` says.
 
+mod notices;
+
 use std::time::Instant;
 
 use keyward_integration::routing::{Bench, Case, folders};
