@@ -45,6 +45,12 @@ impl Rest {
         Self { address }
     }
 
+    /// Where it is.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// One request, whatever its answer.
     ///
     /// # Errors

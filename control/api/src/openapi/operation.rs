@@ -140,17 +140,19 @@ pub(super) fn of_kind(place: GroupVersion, kind: &'static Kind) -> Vec<Place> {
     };
     let item = format!("{collection}/{{name}}");
     let item_variables: Vec<Parameter> = variables.iter().copied().chain([NAME]).collect();
-    places.push(Place {
-        path: collection,
-        variables,
-        operations: vec![subject.list(""), subject.create(), subject.delete_collection()],
-    });
-    let has_status = kind.fields.field("status").is_some();
+    let read_only = kind.is_written_by_server();
+    let mut of_collection = vec![subject.list("")];
+    if !read_only {
+        of_collection.extend([subject.create(), subject.delete_collection()]);
+    }
+    places.push(Place { path: collection, variables, operations: of_collection });
+    let has_status = kind.fields.field("status").is_some() && !read_only;
     for (suffix, part) in [("", ""), ("/status", "Status")] {
         if part.is_empty() || has_status {
-            let mut operations = vec![subject.read(part), subject.replace(part), subject.patch(part)];
-            if part.is_empty() {
-                operations.push(subject.delete());
+            let mut operations = vec![subject.read(part)];
+            if !read_only {
+                operations.extend([subject.replace(part), subject.patch(part)]);
+                operations.extend(part.is_empty().then(|| subject.delete()));
             }
             let path = format!("{item}{suffix}");
             places.push(Place { path, variables: item_variables.clone(), operations });

@@ -1,0 +1,168 @@
+//! Sessions as text: commands, and what they say.
+//!
+//! ```text
+//! # since 1.27
+//!
+//! # What it is about.
+//! $ kubectl get upstreams
+//! NAME  TYPE  HOSTS
+//! petstore  Static  [..]
+//! [exit 1]
+//! ```
+//!
+//! `$` begins a command and `>` goes on with it. What follows is expected, output and errors together,
+//! masked as `mask` does it; `[..]` stands for anything in a line and a line `...` for any number of
+//! lines. A last line `[exit N]` is the exit status, 0 without it. `#` begins a comment, and `# since
+//! 1.N` says that an older `kubectl` cannot do this.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, bail};
+
+/// A session.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// The minor version of the oldest `kubectl` that can do this.
+    pub(crate) since: u32,
+    /// What is run, in order.
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A command and what it says.
+#[derive(Debug, Default)]
+pub(crate) struct Step {
+    /// Comments and blank lines before it.
+    prologue: Vec<String>,
+    /// The command, as one text for a shell.
+    pub(crate) command: String,
+    expected: Vec<String>,
+}
+
+/// The oldest `kubectl` that anything is tested with.
+const OLDEST: u32 = 20;
+
+/// Whether lines are the expected ones.
+fn matches(expected: &[String], actual: &[String]) -> bool {
+    match expected.split_first() {
+        None => actual.is_empty(),
+        Some((first, rest)) if first == "..." => {
+            (0..=actual.len()).any(|skipped| matches(rest, &actual[skipped..]))
+        }
+        Some((first, rest)) => actual
+            .split_first()
+            .is_some_and(|(line, others)| matches_line(first, line) && matches(rest, others)),
+    }
+}
+
+fn matches_line(pattern: &str, line: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once("[..]") else { return pattern == line };
+    let Some(line) = line.strip_prefix(start) else { return false };
+    (0..=line.len()).filter(|end| line.is_char_boundary(*end)).any(|end| matches_line(rest, &line[end..]))
+}
+
+// === impl Session ===
+
+impl Session {
+    /// Reads a session.
+    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
+        let mut session = Self { since: OLDEST, steps: Vec::new() };
+        let mut prologue = Vec::new();
+        for line in text.lines() {
+            if let Some(minor) = line.strip_prefix("# since 1.") {
+                session.since = minor.parse().context("`# since` needs a version such as 1.27")?;
+            }
+            if let Some(command) = line.strip_prefix("$ ") {
+                let prologue = std::mem::take(&mut prologue);
+                session.steps.push(Step { prologue, command: command.to_owned(), expected: Vec::new() });
+            } else if line.starts_with('#') {
+                prologue.push(line.to_owned());
+            } else if !prologue.is_empty() || session.steps.is_empty() {
+                if !line.is_empty() {
+                    bail!("neither a command nor a comment: {line}");
+                }
+                prologue.push(String::new());
+            } else if let Some(step) = session.steps.last_mut() {
+                match line.strip_prefix("> ") {
+                    Some(more) if step.expected.is_empty() => {
+                        step.command.push('\n');
+                        step.command.push_str(more);
+                    }
+                    _ => step.expected.push(line.to_owned()),
+                }
+            }
+        }
+        for step in &mut session.steps {
+            while step.expected.last().is_some_and(String::is_empty) {
+                step.expected.pop();
+            }
+        }
+        if session.steps.is_empty() {
+            bail!("no command");
+        }
+        Ok(session)
+    }
+
+    /// What did not happen as expected.
+    pub(crate) fn failures(&self, happened: &[Vec<String>]) -> impl Iterator<Item = String> {
+        assert_eq!(self.steps.len(), happened.len(), "every step was run");
+        self.steps.iter().zip(happened).filter(|(step, actual)| !matches(&step.expected, actual)).map(
+            |(step, actual)| {
+                format!(
+                    "$ {}\n--- expected\n{}\n--- actual\n{}",
+                    step.command,
+                    step.expected.join("\n"),
+                    actual.join("\n")
+                )
+            },
+        )
+    }
+
+    /// The session with what happened as what is expected. What was as expected stays as it is written.
+    pub(crate) fn updated(&self, happened: &[Vec<String>]) -> String {
+        let mut text = String::new();
+        for (step, actual) in self.steps.iter().zip(happened) {
+            for line in &step.prologue {
+                let _ = writeln!(text, "{line}");
+            }
+            let _ = writeln!(text, "$ {}", step.command.replace('\n', "\n> "));
+            let lines = if matches(&step.expected, actual) { &step.expected } else { actual };
+            for line in lines {
+                let _ = writeln!(text, "{line}");
+            }
+        }
+        text
+    }
+}
+
+#[test]
+fn wildcards_stand_for_anything() {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    for (expected, actual, same) in [
+        ("a\nb", "a\nb", true),
+        ("a", "a\nb", false),
+        ("a\n...", "a\nb\nc", true),
+        ("...\nc", "a\nb\nc", true),
+        ("...\nd", "a\nb\nc", false),
+        ("x[..]z", "xyyz", true),
+        ("x[..]z", "xz", true),
+        ("x[..]z[..]", "xyyzé", true),
+        ("x[..]z", "xyy", false),
+        ("", "", true),
+    ] {
+        assert_eq!(matches(&lines(expected), &lines(actual)), same, "{expected:?} {actual:?}");
+    }
+}
+
+#[test]
+fn a_session_is_written_as_it_is_read() {
+    let text = "# since 1.27\n\n# One.\n$ a\n> b\nout\n\nput\n[exit 2]\n# Two.\n$ c\n";
+    let session = Session::parse(text).expect("a session");
+    assert_eq!((session.since, session.steps[0].command.as_str()), (27, "a\nb"));
+    let happened = [vec!["out", "", "put", "[exit 2]"], vec![]];
+    let happened = happened.map(|lines| lines.into_iter().map(str::to_owned).collect::<Vec<_>>());
+    assert_eq!(session.failures(&happened).count(), 0);
+    assert_eq!(session.updated(&happened), text);
+    let other = [vec!["else".to_owned()], vec![]];
+    assert_eq!(session.failures(&other).count(), 1);
+    assert_eq!(session.updated(&other), "# since 1.27\n\n# One.\n$ a\n> b\nelse\n# Two.\n$ c\n");
+}
