@@ -13,3 +13,4 @@ mod proxies;
 mod rollout;
 mod secrets;
 mod survival;
+mod tls;
