@@ -12,6 +12,11 @@ pub struct ServeArgs {
     #[arg(long, env = "KEYWARD_DATA", default_value = ".keyward", value_name = "DIR")]
     pub data: PathBuf,
 
+    /// A folder of resources in YAML or JSON that is followed: what its files say is applied, and what
+    /// leaves them is deleted.
+    #[arg(long, env = "KEYWARD_RESOURCES", value_name = "DIR")]
+    pub resources: Option<PathBuf>,
+
     /// Address of the REST resource API.
     #[arg(long, env = "KEYWARD_REST", default_value = "127.0.0.1:9080", value_name = "ADDR")]
     pub rest: SocketAddr,

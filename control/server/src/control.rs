@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use keyward_keys::{Change, KeyIndex, KeyView};
-use keyward_resource::{KINDS, Reports};
+use keyward_resource::{KINDS, ObjectKey, Reports, State};
 use keyward_store::{Event, Revision, Selector, Store, StoreError, Watch};
 use keyward_translate::xds::{CLUSTER, ENDPOINT, EXTENSION};
 use keyward_translate::{
@@ -75,6 +75,8 @@ pub(crate) struct ControlLoop {
     /// What each role was told last: whom to blame for a refusal.
     told: BTreeMap<String, Told>,
     proxies: Arc<Proxies>,
+    /// There may be other last good versions to keep than before.
+    remember_due: bool,
     /// When what is new is said, if anything is.
     report_at: Option<Instant>,
     /// The reports of the last translation, without refusals.
@@ -107,6 +109,7 @@ impl ControlLoop {
             revision: Revision::default(),
             told: BTreeMap::new(),
             proxies: Arc::default(),
+            remember_due: false,
             report_at: None,
             reports: Reports::default(),
         }
@@ -125,10 +128,13 @@ impl ControlLoop {
         let mut changes = self.start().await.context("the store could not be read")?;
         self.publish_change();
         loop {
+            if self.remember_due {
+                self.remember().await;
+            }
             tokio::select! {
                 () = cancelled.cancelled() => return Ok(()),
                 batch = changes.next() => match batch {
-                    Some(Ok(events)) => self.on_events(&events).await,
+                    Some(Ok(events)) => self.on_events(&events),
                     Some(Err(error)) => {
                         tracing::error!("the store cannot be followed, trying again: {:#}", anyhow::Error::new(error));
                         changes = self.restart(&cancelled).await?;
@@ -142,7 +148,7 @@ impl ControlLoop {
         }
     }
 
-    async fn on_events(&mut self, events: &[Event]) {
+    fn on_events(&mut self, events: &[Event]) {
         let mut changed = false;
         let mut key_changes = Vec::new();
         for event in events {
@@ -162,13 +168,15 @@ impl ControlLoop {
         let revision = self.revision.0;
         self.index_mut().apply(revision, key_changes);
         self.publish_change();
-        self.remember().await;
     }
 
     /// Keeps the last good versions that are needed beyond a restart.
     async fn remember(&mut self) {
-        let Self { remembered, last_good, objects, .. } = self;
-        remembered.settle(last_good, |object| objects.revision_of(object)).await;
+        let Self { remembered, last_good, objects, reports, .. } = self;
+        let is_rejected =
+            |object: &ObjectKey| reports.get(object).is_some_and(|report| report.state == State::Rejected);
+        remembered.settle(last_good, |object| objects.revision_of(object), is_rejected).await;
+        self.remember_due = false;
     }
 
     /// Reads everything, and follows from there.
@@ -276,6 +284,7 @@ impl ControlLoop {
 
         self.reports = self.objects.reports();
         self.reports.merge(&reports);
+        self.remember_due = true;
         self.report();
     }
 

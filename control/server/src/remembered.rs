@@ -95,7 +95,12 @@ impl Remembered {
     /// exist; `is_rejected` tells whether it is rejected as it is.
     ///
     /// A failure of the store is told and made good the next time.
-    pub(crate) async fn settle(&mut self, last_good: &LastGood, current: impl Fn(&ObjectKey) -> Option<u64>) {
+    pub(crate) async fn settle(
+        &mut self,
+        last_good: &LastGood,
+        current: impl Fn(&ObjectKey) -> Option<u64>,
+        is_rejected: impl Fn(&ObjectKey) -> bool,
+    ) {
         let good: BTreeMap<ObjectKey, u64> =
             last_good.versions().map(|version| (version.object, version.resource_version)).collect();
         self.versions.retain(|object, versions| {
@@ -107,7 +112,7 @@ impl Remembered {
         // that are gone there is no last good version.
         let needed: BTreeMap<&ObjectKey, u64> = good
             .iter()
-            .filter(|(object, revision)| current(object) != Some(**revision))
+            .filter(|(object, revision)| current(object) != Some(**revision) || is_rejected(object))
             .map(|(object, revision)| (object, *revision))
             .collect();
         let surplus: BTreeSet<ObjectKey> =

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use keyward_access::TokenFile;
 use keyward_api::{Origin, Writer};
 use keyward_bootstrap::{BootstrapOptions, CONTROL_CLUSTER};
+use keyward_folder::Folder as ResourceFolder;
 use keyward_keys::KeyView;
 use keyward_pki::{Folder, ProxyRole};
 use keyward_resource::kinds::upstream::CircuitBreakers;
