@@ -2,12 +2,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, anyhow, ensure};
 use keyward_keys::{Change, KeyIndex};
 use keyward_resource::{FieldError, Resource, admit, decode, kind};
 use keyward_translate::Input;
 use serde_json::Value;
+
+/// The revision of the last file. Each has its own: workers that hold the keys of a later revision are
+/// taken to hold those of an earlier one.
+static REVISION: AtomicU64 = AtomicU64::new(0);
 
 /// What servers own, and a case may say nevertheless: here it plays the server.
 const OWNED: [&str; 2] = ["creationTimestamp", "generation"];
@@ -36,7 +41,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Objects> {
         changes.extend(put(object, &mut input).with_context(|| path.display().to_string())?);
     }
     let mut index = KeyIndex::new();
-    index.apply(1, changes);
+    index.apply(REVISION.fetch_add(1, Ordering::Relaxed) + 1, changes);
     Ok(Objects { input, index })
 }
 
