@@ -3,6 +3,7 @@
 //! ```text
 //! keyward token create|list|delete ─▶ tokens.json in the data folder
 //! keyward pki init|proxy|renew     ─▶ certificates, keys and bootstrap files in the PKI folder
+//! keyward validate PATH            ─▶ what a server would say of these files, without one
 //! ```
 //!
 //! One file a verb. Data goes to standard output, everything else to standard error, so that the
@@ -12,6 +13,7 @@ mod lifetime;
 mod output;
 mod pki;
 mod token;
+mod validate;
 
 use clap::Subcommand;
 use jiff::Timestamp;
@@ -27,6 +29,8 @@ pub enum Command {
     /// Makes the certificates of the server and of proxies; whoever runs takes up new ones.
     #[command(subcommand)]
     Pki(pki::Command),
+    /// Checks resource files as a server that follows them would; exit code 1 when anything is wrong.
+    Validate(validate::ValidateArgs),
 }
 
 /// Does what a command says.
@@ -40,5 +44,6 @@ pub fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Token(command) => token::run(command, now, &mut output),
         Command::Pki(command) => pki::run(command, now, &mut output),
+        Command::Validate(args) => validate::run(&args, &mut output),
     }
 }

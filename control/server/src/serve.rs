@@ -95,6 +95,7 @@ async fn start(
     let admission = if grpc_tls.is_some() { Admission::Certified } else { Admission::Anybody };
     let rest = listen(args.rest, "the REST API", "--rest").await?;
     let grpc = listen(args.xds, "xDS and the key stream", "--xds").await?;
+    let resources = args.resources.as_deref().map(open_resources).transpose()?;
     let envoy = if args.no_envoy { None } else { Some(find_envoy(args)?) };
     let filter = match &args.filter {
         Some(path) => std::fs::read(path)
@@ -138,6 +139,13 @@ async fn start(
     let mut tasks = JoinSet::new();
     tasks.spawn(control.run(xds_events, stop.clone()));
     tasks.spawn(compaction::run(store.clone(), stop.clone()));
+    if let Some(folder) = resources {
+        let follow = folder.follow(writer.clone(), store.clone(), stop.clone());
+        tasks.spawn(async move {
+            follow.await;
+            Ok(())
+        });
+    }
 
     for config in rest_tls.iter().chain(&grpc_tls) {
         let (config, stop) = (config.clone(), stop.clone());
@@ -210,6 +218,13 @@ async fn open_store(args: &ServeArgs) -> anyhow::Result<SqliteStore> {
         let hint = format!("the store could not be opened\nhint: {}", error.hint());
         anyhow::Error::new(error).context(hint)
     })
+}
+
+fn open_resources(path: &Path) -> anyhow::Result<ResourceFolder> {
+    ResourceFolder::open(path).context(
+        "there are no resources to follow\nhint: check --resources (or KEYWARD_RESOURCES); make the folder, \
+         even if it is empty",
+    )
 }
 
 fn find_envoy(args: &ServeArgs) -> anyhow::Result<PathBuf> {
