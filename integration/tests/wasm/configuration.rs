@@ -32,10 +32,8 @@ fn a_refused_configuration_leaves_the_one_in_force() {
 fn a_new_configuration_keeps_the_keys_and_opens_its_own_stream() {
     let mut vm = start_with(&[("alice-key", "alice")]);
     let mut next = config(2);
-    next.policies.insert(
-        "team/new".into(),
-        Policy::of(Step { forward_key: true, ..Step::new("x-new", TABLE) }),
-    );
+    next.policies
+        .insert("team/new".into(), Policy::of(Step { forward_key: true, ..Step::new("x-new", TABLE) }));
     assert!(vm.configure(&json(&next)).unwrap());
     assert_eq!(vm.metric("keyward.config_version"), Some(2));
     assert_eq!(ask(&mut vm, "alice-key"), Ok("alice".into()), "the keys stay");
