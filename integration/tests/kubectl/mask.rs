@@ -12,6 +12,11 @@ static MASKS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<uid>"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
         (r#"(resourceVersion"?: *|Resource Version: +)"?\d+"?"#, "$1<version>"),
+        // Colours, which older ones show to nobody, too.
+        (r"\x1b\[[0-9;]*m", ""),
+        (r"(?mi)^warning: version difference between client .*\n", ""),
+        (r"(?m)^(\S+/\S+ annotate)( |$)", "${1}d$2"),
+        (r"\n{3,}", "\n\n"),
         // Ages, in a column of their own.
         (r"(?m)( {2,})(\d+(?:s|m|h|d|m\d+s|h\d+m|d\d+h))( {2,}|$)", "$1<age>$3"),
         (r"(?m)[ \t]+$", ""),
@@ -56,6 +61,10 @@ fn what_differs_from_run_to_run_is_masked() {
     );
     assert_eq!(masked("+    a:  b\n     c:    d"), ["+    a:  b", "     c:  d"]);
     assert_eq!(masked("at http://127.0.0.1:20001/api in /tmp/x/a"), ["at <server>/api in <folder>/a"]);
+    assert_eq!(
+        masked("WARNING: version difference between client (1) and\n\x1b[0;32ma\x1b[0m\n\n\nb"),
+        ["a", "", "b"]
+    );
     assert_eq!(
         masked("upstream.service.keyward.io \"a\" deleted from default namespace"),
         ["upstream.service.keyward.io \"a\" deleted"]

@@ -12,8 +12,8 @@
 //!
 //! `$` begins a command and `>` goes on with it. What follows is expected, output and errors together,
 //! masked as `mask` does it; `[..]` stands for anything in a line and a line `...` for any number of
-//! lines. A last line `[exit N]` is the exit status, 0 without it. `#` begins a comment, and `# since
-//! 1.N` says that an older `kubectl` cannot do this.
+//! lines. A last line `[exit N]` is the exit status, 0 without it. `#` begins a comment. `# since 1.N`
+//! says that an older `kubectl` cannot do the next step, or all of it where it is the first line.
 
 use std::fmt::Write as _;
 
@@ -29,10 +29,12 @@ pub(crate) struct Session {
 }
 
 /// A command and what it says.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Step {
     /// Comments and blank lines before it.
     prologue: Vec<String>,
+    /// The minor version of the oldest `kubectl` that can do this.
+    pub(crate) since: u32,
     /// The command, as one text for a shell.
     pub(crate) command: String,
     expected: Vec<String>,
@@ -67,13 +69,17 @@ impl Session {
     pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
         let mut session = Self { since: OLDEST, steps: Vec::new() };
         let mut prologue = Vec::new();
-        for line in text.lines() {
+        let mut since = OLDEST;
+        for (number, line) in text.lines().enumerate() {
             if let Some(minor) = line.strip_prefix("# since 1.") {
-                session.since = minor.parse().context("`# since` needs a version such as 1.27")?;
+                let minor = minor.parse().context("`# since` needs a version such as 1.27")?;
+                *(if number == 0 { &mut session.since } else { &mut since }) = minor;
             }
             if let Some(command) = line.strip_prefix("$ ") {
                 let prologue = std::mem::take(&mut prologue);
-                session.steps.push(Step { prologue, command: command.to_owned(), expected: Vec::new() });
+                let since = std::mem::replace(&mut since, OLDEST);
+                let command = command.to_owned();
+                session.steps.push(Step { prologue, since, command, expected: Vec::new() });
             } else if line.starts_with('#') {
                 prologue.push(line.to_owned());
             } else if !prologue.is_empty() || session.steps.is_empty() {
@@ -102,30 +108,30 @@ impl Session {
         Ok(session)
     }
 
-    /// What did not happen as expected.
-    pub(crate) fn failures(&self, happened: &[Vec<String>]) -> impl Iterator<Item = String> {
+    /// What did not happen as expected. What was left out, because it could not be done, is no failure.
+    pub(crate) fn failures(&self, happened: &[Option<Vec<String>>]) -> impl Iterator<Item = String> {
         assert_eq!(self.steps.len(), happened.len(), "every step was run");
-        self.steps.iter().zip(happened).filter(|(step, actual)| !matches(&step.expected, actual)).map(
-            |(step, actual)| {
-                format!(
-                    "$ {}\n--- expected\n{}\n--- actual\n{}",
-                    step.command,
-                    step.expected.join("\n"),
-                    actual.join("\n")
-                )
-            },
-        )
+        let ran = self.steps.iter().zip(happened).filter_map(|(step, actual)| Some((step, actual.as_ref()?)));
+        ran.filter(|(step, actual)| !matches(&step.expected, actual)).map(|(step, actual)| {
+            format!(
+                "$ {}\n--- expected\n{}\n--- actual\n{}",
+                step.command,
+                step.expected.join("\n"),
+                actual.join("\n")
+            )
+        })
     }
 
     /// The session with what happened as what is expected. What was as expected stays as it is written.
-    pub(crate) fn updated(&self, happened: &[Vec<String>]) -> String {
+    pub(crate) fn updated(&self, happened: &[Option<Vec<String>>]) -> String {
         let mut text = String::new();
         for (step, actual) in self.steps.iter().zip(happened) {
             for line in &step.prologue {
                 let _ = writeln!(text, "{line}");
             }
             let _ = writeln!(text, "$ {}", step.command.replace('\n', "\n> "));
-            let lines = if matches(&step.expected, actual) { &step.expected } else { actual };
+            let actual = actual.as_ref().filter(|actual| !matches(&step.expected, actual));
+            let lines = actual.unwrap_or(&step.expected);
             for line in lines {
                 let _ = writeln!(text, "{line}");
             }
@@ -155,14 +161,15 @@ fn wildcards_stand_for_anything() {
 
 #[test]
 fn a_session_is_written_as_it_is_read() {
-    let text = "# since 1.27\n\n# One.\n$ a\n> b\nout\n\nput\n[exit 2]\n# Two.\n$ c\n";
+    let text = "# since 1.27\n\n# One.\n$ a\n> b\nout\n\nput\n[exit 2]\n# since 1.30\n$ c\nleft\n";
     let session = Session::parse(text).expect("a session");
     assert_eq!((session.since, session.steps[0].command.as_str()), (27, "a\nb"));
-    let happened = [vec!["out", "", "put", "[exit 2]"], vec![]];
-    let happened = happened.map(|lines| lines.into_iter().map(str::to_owned).collect::<Vec<_>>());
+    assert_eq!((session.steps[0].since, session.steps[1].since), (OLDEST, 30));
+    let lines = |lines: &[&str]| Some(lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>());
+    let happened = [lines(&["out", "", "put", "[exit 2]"]), None];
     assert_eq!(session.failures(&happened).count(), 0);
     assert_eq!(session.updated(&happened), text);
-    let other = [vec!["else".to_owned()], vec![]];
+    let other = [lines(&["else"]), None];
     assert_eq!(session.failures(&other).count(), 1);
-    assert_eq!(session.updated(&other), "# since 1.27\n\n# One.\n$ a\n> b\nelse\n# Two.\n$ c\n");
+    assert_eq!(session.updated(&other), "# since 1.27\n\n# One.\n$ a\n> b\nelse\n# since 1.30\n$ c\nleft\n");
 }

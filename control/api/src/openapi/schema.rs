@@ -1,7 +1,7 @@
 //! Schemas, made from the field tables of the kinds.
 
 use keyward_resource::schema::{Field, Message, Type};
-use keyward_resource::{GroupVersion, Kind};
+use keyward_resource::{GroupVersion, KINDS, Kind};
 use serde_json::{Map, Value, json};
 
 use super::meta;
@@ -43,6 +43,14 @@ pub(super) fn list_name(kind: &Kind) -> String {
 pub(super) fn message_name(message: &'static Message) -> String {
     let prefix = if meta::is_of_kubernetes(message) { meta::PREFIX } else { "io.keyward." };
     format!("{prefix}{}", message.name)
+}
+
+/// The status of a kind whose table has none: it cannot be sent, but it is shown, and old clients do not
+/// send back what no schema knows.
+fn shown_status(kind: &Kind) -> Option<&'static Field> {
+    let missing = kind.is_namespaced() && kind.fields.field("status").is_none();
+    let mut others = KINDS.iter().filter(|other| missing && other.is_namespaced());
+    others.find_map(|other| other.fields.field("status"))
 }
 
 /// The type of a parameter, which is never more than a word.
@@ -113,6 +121,9 @@ impl Schemas {
         let places_of =
             |name: &str| places.iter().map(|place| group_version_kind(*place, name)).collect::<Vec<_>>();
         let mut object = self.object(kind.fields);
+        if let Some(status) = shown_status(kind) {
+            object["properties"][status.name] = self.field(status);
+        }
         object[GROUP_VERSION_KIND] = places_of(kind.name).into();
         let items = json!({ "type": "array", "items": self.dialect.reference(&kind_name(kind)) });
         let list_meta = self.message(&meta::LIST_META);

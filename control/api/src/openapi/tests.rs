@@ -156,6 +156,15 @@ async fn every_field_of_every_kind_is_explained() {
 }
 
 #[tokio::test]
+async fn what_is_shown_of_a_secret_is_what_clients_may_send_back() {
+    for (name, document) in documents().await {
+        for (_, schema) in schemas(&document).iter().filter(|(name, _)| name.ends_with(".Secret")) {
+            assert!(walk(&document, schema, "status.conditions.type").is_some(), "{name}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_change_says_what_it_takes() {
     let document = json_at("/openapi/v3/api/v1").await;
     let patch = &document["paths"]["/api/v1/namespaces/{namespace}/secrets/{name}"]["patch"];
