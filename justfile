@@ -92,7 +92,7 @@ fuzz SECONDS='60':
 # Write the golden files anew and delete those without a case; review the diff
 [group('check')]
 golden:
-    UPDATE_GOLDENS=1 cargo test -q -p keyward-resource -p keyward-translate
+    UPDATE_GOLDENS=1 cargo test -q -p keyward-resource -p keyward-api -p keyward-translate
     git --no-pager diff --stat -- testdata
 
 # Measure a request against no filter and against Envoy's api_key_auth (--keys 1,1000 --rounds 5 --seconds 3)
