@@ -23,6 +23,7 @@ pub(crate) type Entries = BTreeMap<Digest, String>;
 pub(crate) struct Objects {
     secrets: BTreeMap<ObjectRef, ApiKeySecret>,
     configs: BTreeMap<ObjectRef, AuthConfig>,
+    watched: Option<BTreeSet<String>>,
 }
 
 /// What there is to say about an `AuthConfig`.
@@ -96,6 +97,11 @@ pub(crate) fn delete_config(name: &str) -> Change {
     Change::DeleteAuthConfig(id(name))
 }
 
+/// Watches these namespaces.
+pub(crate) fn watch(namespaces: &[&str]) -> Change {
+    Change::Watch(Some(namespaces.iter().map(|name| String::from(*name)).collect()))
+}
+
 /// Who wants which tables.
 pub(crate) fn wanted(roles: &[(&str, &[&str])]) -> Wanted {
     let owned = |(role, tables): &(&str, &[&str])| {
@@ -141,6 +147,8 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
         3 => (select(&CONFIGS[..]), labels, refs)
             .prop_map(|(name, labels, refs)| put_config(name, labels, &refs)),
         1 => select(&CONFIGS[..]).prop_map(delete_config),
+        1 => subsequence(&["a", "b"][..], 0..=2).prop_map(|namespaces| watch(&namespaces)),
+        1 => Just(Change::Watch(None)),
     ]
 }
 
@@ -190,13 +198,15 @@ impl Objects {
             Change::DeleteAuthConfig(id) => {
                 self.configs.remove(&id);
             }
+            Change::Watch(namespaces) => self.watched = namespaces,
         }
     }
 
     /// All of them as one batch, as a server that starts reads them.
     pub(crate) fn all(&self) -> Vec<Change> {
         let secrets = self.secrets.values().cloned().map(Change::PutSecret);
-        secrets.chain(self.configs.values().cloned().map(Change::PutAuthConfig)).collect()
+        let configs = self.configs.values().cloned().map(Change::PutAuthConfig);
+        secrets.chain(configs).chain([Change::Watch(self.watched.clone())]).collect()
     }
 
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &ApiKeySecret> {
@@ -225,8 +235,14 @@ impl Objects {
         }
         facts.shared.retain(|_, holders| holders.len() > 1);
         let refs = config.steps[0].api_key_auth.secret_refs.iter();
-        facts.missing = refs.filter(|id| !self.secrets.contains_key(id)).cloned().collect();
+        let known = |id: &ObjectRef| self.secrets.contains_key(id) && self.watches(id);
+        facts.missing = refs.filter(|id| !known(id)).cloned().collect();
         facts
+    }
+
+    /// Whether the namespace of an object is watched.
+    pub(crate) fn watches(&self, id: &ObjectRef) -> bool {
+        self.watched.as_ref().is_none_or(|namespaces| namespaces.contains(&id.namespace))
     }
 
     fn entries(&self, config: &AuthConfig) -> Entries {
@@ -244,6 +260,7 @@ impl Objects {
         let auth = &config.steps[0].api_key_auth;
         self.secrets
             .iter()
+            .filter(|(id, _)| self.watches(id))
             .filter(|(id, secret)| {
                 let labels = &auth.label_selector;
                 let by_labels = labels.iter().all(|label| secret.meta.labels.iter().any(|it| it == label));

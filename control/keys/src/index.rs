@@ -33,13 +33,16 @@ pub enum Change {
     PutAuthConfig(AuthConfig),
     /// An `AuthConfig` was deleted.
     DeleteAuthConfig(ObjectRef),
+    /// From now on only the Secrets and `AuthConfig`s of these namespaces count; `None` means all.
+    /// Those of others are kept, and count again when their namespace is watched again.
+    Watch(Option<BTreeSet<String>>),
 }
 
 /// All Secrets, all `AuthConfig`s, and the key table of each of these.
 ///
 /// Each step of an `AuthConfig` has a table, called as [`table_name`] says. A changed Secret costs time in the
 /// number of `AuthConfig`s, whatever the number of Secrets; an `AuthConfig` with a changed
-/// selection costs time in the number of Secrets.
+/// selection, or another choice of namespaces that are watched, costs time in the number of Secrets.
 #[derive(Debug)]
 pub struct KeyIndex {
     revision: u64,
@@ -110,6 +113,11 @@ impl KeyIndex {
                 Change::DeleteSecret(id) => self.delete_secret(&id, &mut touched),
                 Change::PutAuthConfig(config) => self.put_config(config, &mut touched),
                 Change::DeleteAuthConfig(id) => self.delete_config(&id, &mut touched),
+                Change::Watch(namespaces) => {
+                    if self.secrets.watch(namespaces) {
+                        touched.configs.extend(self.configs.keys().cloned());
+                    }
+                }
             }
         }
         for id in &touched.configs {
@@ -134,7 +142,8 @@ impl KeyIndex {
     fn put_secret(&mut self, secret: Secret, touched: &mut Touched) {
         let secret = Arc::new(secret);
         let before = self.secrets.put(Arc::clone(&secret));
-        self.count(before.as_deref(), Some(&secret), touched);
+        let after = self.secrets.watches(&secret.id.namespace).then_some(&*secret);
+        self.count(before.as_deref(), after, touched);
     }
 
     fn delete_secret(&mut self, id: &ObjectRef, touched: &mut Touched) {

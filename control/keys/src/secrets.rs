@@ -29,10 +29,16 @@ pub(crate) struct Secret {
 type Entry = (Box<str>, Box<[u8]>);
 
 /// All Secrets. A million of them are at home here, so each is kept once.
+///
+/// Those of namespaces that are not watched are only kept for the day on which they are: but for
+/// [`is_unwatched`](Self::is_unwatched) they are not there.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
     by_id: BTreeSet<ById>,
     by_digest: HashMap<Digest, Holders>,
+    unwatched: BTreeSet<ById>,
+    /// `None` when all are.
+    namespaces: Option<BTreeSet<String>>,
 }
 
 /// A Secret, known and sorted by its namespace and name.
@@ -105,10 +111,53 @@ impl Secrets {
         one.into_iter().chain(many.into_iter().flatten()).map(|secret| &secret.0)
     }
 
+    /// Whether a namespace is watched.
+    pub(crate) fn watches(&self, namespace: &str) -> bool {
+        self.namespaces.as_ref().is_none_or(|namespaces| namespaces.contains(namespace))
+    }
+
+    /// Whether there is such a Secret, in a namespace that is not watched.
+    pub(crate) fn is_unwatched(&self, id: &ObjectRef) -> bool {
+        self.unwatched.contains(id)
+    }
+
+    /// Those that are only kept.
+    pub(crate) fn unwatched(&self) -> impl Iterator<Item = &ObjectRef> {
+        self.unwatched.iter().map(|secret| &secret.0.id)
+    }
+
+    /// Has the Secrets of these namespaces and no others; `None` means all. Whether that is another
+    /// choice than before.
+    pub(crate) fn watch(&mut self, namespaces: Option<BTreeSet<String>>) -> bool {
+        if self.namespaces == namespaces {
+            return false;
+        }
+        self.namespaces = namespaces;
+        let gone: Vec<ById> =
+            self.by_id.iter().filter(|secret| !self.watches(&secret.0.id.namespace)).cloned().collect();
+        let back: Vec<ById> =
+            self.unwatched.iter().filter(|secret| self.watches(&secret.0.id.namespace)).cloned().collect();
+        for secret in &gone {
+            self.remove(&secret.0.id);
+        }
+        for secret in &back {
+            self.unwatched.remove(secret);
+        }
+        self.unwatched.extend(gone);
+        for secret in back {
+            self.put(secret.0);
+        }
+        true
+    }
+
     /// Adds a Secret in place of the one with the same name, which is returned.
     pub(crate) fn put(&mut self, secret: Arc<Secret>) -> Option<Arc<Secret>> {
         let before = self.remove(&secret.id);
         let secret = ById(secret);
+        if !self.watches(&secret.0.id.namespace) {
+            self.unwatched.insert(secret);
+            return before;
+        }
         if let Ok(digest) = secret.0.key {
             self.by_digest
                 .entry(digest)
@@ -119,7 +168,9 @@ impl Secrets {
         before
     }
 
+    /// Removes a Secret, which is returned if it was there.
     pub(crate) fn remove(&mut self, id: &ObjectRef) -> Option<Arc<Secret>> {
+        self.unwatched.remove(id);
         let before = self.by_id.take(id)?.0;
         if let Ok(digest) = before.key
             && let Some(holders) = self.by_digest.get_mut(&digest)

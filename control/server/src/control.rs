@@ -72,6 +72,8 @@ pub(crate) struct ControlLoop {
     confirmed: LastGood,
     remembered: Remembered,
     revision: Revision,
+    /// What the index is to be told: once it is clear which namespaces are watched.
+    key_changes: Vec<Change>,
     /// What each role was told last: whom to blame for a refusal.
     told: BTreeMap<String, Told>,
     proxies: Arc<Proxies>,
@@ -107,6 +109,7 @@ impl ControlLoop {
             last_good: LastGood::default(),
             confirmed: LastGood::default(),
             revision: Revision::default(),
+            key_changes: Vec::new(),
             told: BTreeMap::new(),
             proxies: Arc::default(),
             remember_due: false,
@@ -165,8 +168,7 @@ impl ControlLoop {
         if !changed {
             return;
         }
-        let revision = self.revision.0;
-        self.index_mut().apply(revision, key_changes);
+        self.key_changes.extend(key_changes);
         self.publish_change();
     }
 
@@ -253,6 +255,9 @@ impl ControlLoop {
         let Output { mut proxies, reports, last_good, settings } =
             self.translator.translate(self.objects.input(), &self.settings, &self.last_good);
         self.last_good = last_good;
+        let mut key_changes = std::mem::take(&mut self.key_changes);
+        key_changes.push(Change::Watch(watched(&settings)));
+        self.index_mut().apply(self.revision.0, key_changes);
         for proxy in proxies.values_mut() {
             self.rollouts.widen(proxy);
         }
@@ -334,6 +339,13 @@ impl ControlLoop {
         }
         self.report_soon();
     }
+}
+
+/// The namespaces that count, if not all do. That of the installation always does.
+fn watched(settings: &Settings) -> Option<BTreeSet<String>> {
+    let namespaces = &settings.watch_namespaces;
+    let system = std::iter::once(&settings.system_namespace);
+    (!namespaces.is_empty()).then(|| namespaces.iter().chain(system).cloned().collect())
 }
 
 /// Whether all proxies of a role have accepted what was published last.

@@ -7,7 +7,7 @@ use keyward_filter_core::wire::Digest;
 use keyward_resource::kinds::auth_config::ApiKeyAuth;
 use keyward_resource::{ObjectKey, ObjectRef, Report, Reports};
 
-use super::{Config, KeyIndex};
+use super::{Config, KeyIndex, StepId};
 use crate::secrets::Secret;
 
 pub(super) const SECRET: &str = "Secret";
@@ -28,20 +28,25 @@ impl KeyIndex {
         for secret in self.secrets.iter() {
             self.report_secret(secret, &mut reports);
         }
-        for ((id, _), config) in &self.configs {
+        for id in self.secrets.unwatched() {
+            report_unwatched(id, &mut reports);
+        }
+        for ((id, _), config) in self.watched_configs() {
             self.report_config(id, config, &mut reports);
         }
         reports
     }
 
-    /// The report on one Secret or `AuthConfig`; `None` when the index does not know it.
+    /// The report on one Secret or `AuthConfig`; `None` when the index does not know it, or when it is
+    /// an `AuthConfig` that is not watched.
     #[must_use]
     pub fn report(&self, object: &ObjectKey) -> Option<Report> {
         let id = object.object_ref();
         let mut reports = Reports::default();
         match object.kind {
+            SECRET if self.secrets.is_unwatched(&id) => report_unwatched(&id, &mut reports),
             SECRET => self.report_secret(self.secrets.get(&id)?, &mut reports),
-            AUTH_CONFIG => {
+            AUTH_CONFIG if self.secrets.watches(&id.namespace) => {
                 for step in self.steps_of(&id) {
                     self.report_config(&id, self.configs.get(step)?, &mut reports);
                 }
@@ -49,6 +54,10 @@ impl KeyIndex {
             _ => return None,
         }
         reports.get(object).cloned()
+    }
+
+    fn watched_configs(&self) -> impl Iterator<Item = (&StepId, &Config)> {
+        self.configs.iter().filter(|((id, _), _)| self.secrets.watches(&id.namespace))
     }
 
     fn report_secret(&self, secret: &Secret, reports: &mut Reports) {
@@ -64,7 +73,7 @@ impl KeyIndex {
                 return;
             }
         };
-        for ((id, _), config) in &self.configs {
+        for ((id, _), config) in self.watched_configs() {
             let Some(selection) = config.selection.as_ref().filter(|selection| selection.selects(secret))
             else {
                 continue;
@@ -115,9 +124,12 @@ impl KeyIndex {
             ));
         }
         for missing in config.missing.iter().take(MANY) {
-            warn(&format!(
-                "apiKeySecretRefs names Secret {missing}, which does not exist or holds no API key"
-            ));
+            let why = if self.secrets.is_unwatched(missing) {
+                "whose namespace is not watched"
+            } else {
+                "which does not exist or holds no API key"
+            };
+            warn(&format!("apiKeySecretRefs names Secret {missing}, {why}"));
         }
         if let Some(more) = beyond(config.missing.len()) {
             warn(&format!("apiKeySecretRefs names {more} more Secrets that do not exist"));
@@ -150,6 +162,14 @@ impl Config {
             None => sentence.to_owned(),
         }
     }
+}
+
+/// A key that may be in use elsewhere must not vanish without a word.
+fn report_unwatched(id: &ObjectRef, reports: &mut Reports) {
+    let object = ObjectKey::new(SECRET, &id.namespace, &id.name);
+    reports.accept(object.clone());
+    reports
+        .warn(object, "its namespace is not watched (Settings, spec.watchNamespaces): the key is not valid");
 }
 
 fn beyond(count: usize) -> Option<usize> {

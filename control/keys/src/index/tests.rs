@@ -5,7 +5,7 @@ use keyward_resource::{ObjectKey, Report, State};
 use super::report::{AUTH_CONFIG, SECRET};
 use super::*;
 use crate::fixtures::{
-    Entries, broken, config, delete, delete_config, digest, entries, id, put, put_config, secret,
+    Entries, broken, config, delete, delete_config, digest, entries, id, put, put_config, secret, watch,
 };
 
 mod model;
@@ -117,6 +117,46 @@ fn an_auth_config_with_another_selection_has_another_table() {
     assert_eq!(table(&index, "a/one"), None);
     let object = ObjectKey::new(AUTH_CONFIG, "a", "one");
     assert_eq!(index.report(&object), None);
+}
+
+#[test]
+fn keys_of_namespaces_that_are_not_watched_are_kept_and_do_not_count() {
+    let mut index = index([vec![
+        put("a/ann", "team=x", 1),
+        put("b/bob", "team=x", 2),
+        put_config("a/one", "team=x", &["b/bob"]),
+        put_config("b/two", "team=x", &[]),
+    ]]);
+    index.apply(2, [watch(&["a"])]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann")]));
+    assert_eq!(
+        warnings(&index, SECRET, "b/bob"),
+        ["its namespace is not watched (Settings, spec.watchNamespaces): the key is not valid"]
+    );
+    assert_eq!(
+        warnings(&index, AUTH_CONFIG, "a/one"),
+        ["apiKeySecretRefs names Secret b/bob, whose namespace is not watched"]
+    );
+    assert_eq!(index.report(&ObjectKey::new(AUTH_CONFIG, "b", "two")), None);
+
+    // What happens there in the meantime is not missed, and has no effect either.
+    index.apply(3, [put("b/bob", "team=x", 3), put("b/cat", "team=x", 1)]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann")]));
+    let before = version(&index, "a/one");
+    index.apply(4, [watch(&["a"])]);
+    assert_eq!(version(&index, "a/one"), before);
+
+    index.apply(5, [delete("b/cat"), Change::Watch(None)]);
+    assert_eq!(table(&index, "a/one"), keys(&[(1, "ann"), (3, "bob")]));
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [""; 0]);
+    assert_eq!(warnings(&index, AUTH_CONFIG, "b/two"), [""; 0]);
+}
+
+#[test]
+fn watching_no_namespace_leaves_no_key() {
+    let mut index = index([vec![put("a/ann", "team=x", 1), put_config("a/one", "team=x", &[])]]);
+    index.apply(2, [watch(&[])]);
+    assert_eq!(table(&index, "a/one"), keys(&[]));
 }
 
 #[test]

@@ -10,6 +10,10 @@ use crate::fixtures::{Objects, batch};
 fn check_reports(index: &KeyIndex, objects: &Objects) {
     let mut known = 0;
     for (id, config) in objects.configs() {
+        if !objects.watches(id) {
+            assert_eq!(index.report(&ObjectKey::new(AUTH_CONFIG, &id.namespace, &id.name)), None);
+            continue;
+        }
         known += 1;
         let report = report(index, AUTH_CONFIG, &id.to_string());
         if config.steps[0].api_key_auth.selects_nothing() {
@@ -40,7 +44,13 @@ fn check_reports(index: &KeyIndex, objects: &Objects) {
     for secret in objects.secrets() {
         known += 1;
         let said = report(index, SECRET, &secret.meta.object_ref().to_string()).reasons;
-        let facts = objects.configs().map(|(_, config)| objects.facts(config));
+        if !objects.watches(&secret.meta.object_ref()) {
+            assert_eq!(said.len(), 1);
+            assert!(said[0].contains("its namespace is not watched"), "{said:?}");
+            continue;
+        }
+        let watched = objects.configs().filter(|(id, _)| objects.watches(id));
+        let facts = watched.map(|(_, config)| objects.facts(config));
         let holders = facts.flat_map(|facts| facts.shared.into_values());
         let shared = holders.filter(|holders| holders.contains(&secret.meta.object_ref())).count();
         assert_eq!(said.len(), shared + usize::from(secret.key.is_err()));
