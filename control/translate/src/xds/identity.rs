@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use envoy_types::pb::envoy::config::common::mutation_rules::v3::HeaderMutation;
 use envoy_types::pb::envoy::config::common::mutation_rules::v3::header_mutation::{Action, RemoveOnMatch};
+use envoy_types::pb::envoy::r#type::matcher::v3::StringMatcher;
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
-use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
+
+use super::common;
 
 /// Up to this many separators in the name, each spelling is removed by name, which costs a lookup
 /// each; beyond, one pattern is tried on every header of the request.
@@ -44,9 +46,9 @@ fn spellings(header: &str) -> Vec<String> {
 }
 
 fn remove_matching(pattern: String) -> HeaderMutation {
-    let regex = RegexMatcher { regex: pattern, ..RegexMatcher::default() };
-    let matcher =
-        StringMatcher { match_pattern: Some(MatchPattern::SafeRegex(regex)), ..StringMatcher::default() };
+    // A name may be long.
+    let regex = MatchPattern::SafeRegex(common::regex(&pattern));
+    let matcher = StringMatcher { match_pattern: Some(regex), ..StringMatcher::default() };
     mutation(Action::RemoveOnMatch(RemoveOnMatch { key_matcher: Some(matcher) }))
 }
 

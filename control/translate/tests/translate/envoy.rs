@@ -68,10 +68,13 @@ fn envoy_takes_everything_that_is_generated() {
 
 #[test]
 fn envoy_takes_an_identity_header_with_many_separators() {
-    let settings = Settings { identity_header: "x-the-user_id-of-this-request".to_owned(), ..settings() };
-    let output = translate(&everything(), &settings, &keyward_translate::LastGood::default());
-    for proxy in output.proxies.values() {
-        validate(&decode(&xds(proxy, &filter(), &settings)), &settings);
+    // One that is as long as that is a large regular expression.
+    for header in ["x-the-user_id-of-this-request".to_owned(), "x-user_id".repeat(28)] {
+        let settings = Settings { identity_header: header, ..settings() };
+        let output = translate(&everything(), &settings, &keyward_translate::LastGood::default());
+        for proxy in output.proxies.values() {
+            validate(&decode(&xds(proxy, &filter(), &settings)), &settings);
+        }
     }
 }
 
