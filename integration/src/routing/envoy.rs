@@ -16,6 +16,9 @@ pub(super) const CONTROL_CLUSTER: &str = "keyward-control";
 /// What the control server publishes under, whichever proxy it is.
 pub(super) const NODE_KEY: &str = "the-envoy";
 
+/// One worker: what one worker was told, all were, and round robin is one round.
+pub(super) const CONCURRENCY: usize = 1;
+
 const START_LIMIT: Duration = Duration::from_secs(40);
 
 /// The Envoy. It ends when this is dropped.
@@ -29,7 +32,6 @@ fn socket(address: SocketAddr) -> Value {
     json!({ "socket_address": { "address": address.ip().to_string(), "port_value": address.port() } })
 }
 
-/// One worker: then what one worker was told, all were, and round robin is one round.
 fn bootstrap(control: SocketAddr, names: SocketAddr, admin: SocketAddr) -> Value {
     let ads = json!({ "ads": {}, "resource_api_version": "V3", "initial_fetch_timeout": "0s" });
     let http2 = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
@@ -84,7 +86,8 @@ impl Envoy {
         std::fs::write(&config, bootstrap(control, names, address).to_string())?;
         let mut command = Command::new(paths::envoy()?);
         command.arg("--config-path").arg(config);
-        command.args(["--concurrency", "1", "--log-level", "warning", "--use-dynamic-base-id"]);
+        command.args(["--concurrency", &CONCURRENCY.to_string()]);
+        command.args(["--log-level", "warning", "--use-dynamic-base-id"]);
         // What a case leaves behind goes at once.
         command.args(["--drain-time-s", "1", "--drain-strategy", "immediate"]);
         let process = Process::start(&mut command, &folder.path().join("envoy.log"))?;
