@@ -1,10 +1,10 @@
 //! `keyward validate PATH`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use keyward_folder::Report;
 
 use crate::output::Output;
 
@@ -38,20 +38,15 @@ pub(super) fn run(args: &ValidateArgs, output: &mut Output) -> anyhow::Result<()
             }
         }
     }
-    let all = format!("{} and {}", count(report.files, "file"), count(report.objects, "good object"));
-    match report.problems.len() {
-        0 => output.note(format_args!("all is well: {all}")),
-        problems => bail!("{} in {all}", problems_in(problems, &report)),
+    let files = count(report.files, "file");
+    if report.problems.is_empty() {
+        output.note(format_args!("all is well: {} in {files}", count(report.objects, "object")));
+        return Ok(());
     }
-    Ok(())
+    let broken: BTreeSet<_> = report.problems.iter().map(|problem| &problem.file).collect();
+    bail!("{} in {} of {files}", count(report.problems.len(), "problem"), broken.len())
 }
 
 fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
-fn problems_in(problems: usize, report: &Report) -> String {
-    let mut files: Vec<_> = report.problems.iter().map(|problem| &problem.file).collect();
-    files.dedup();
-    format!("{} ({} concerned)", count(problems, "problem"), count(files.len(), "file"))
 }

@@ -79,6 +79,11 @@ impl Origin {
 // === impl Mark ===
 
 impl Mark {
+    /// Whether what is stored could have a mark: a quick look, as there may be very many objects.
+    pub(crate) fn may_be_in(body: &[u8]) -> bool {
+        str::from_utf8(body).is_ok_and(|text| text.contains(FILE))
+    }
+
     /// Reads the mark of a stored object.
     pub(crate) fn read(stored: &Stored) -> Option<Self> {
         let annotation = |key: &str| {

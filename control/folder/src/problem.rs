@@ -5,8 +5,9 @@ use std::fmt;
 use keyward_resource::Place;
 use serde::Serialize;
 
-/// Longer lines are cut in snippets.
-const MAX_SNIPPET: usize = 100;
+/// How much of a line is shown, and how much of that stands before the mistake where the line is longer.
+const WIDTH: usize = 100;
+const BEFORE: usize = 60;
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -24,7 +25,7 @@ pub struct Problem {
     pub object: Option<String>,
     /// What is wrong. Never a key.
     pub message: String,
-    /// The line of the file. None for a file that may hold keys.
+    /// The line of the file, and below it a mark under the column. None for a file that may hold keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snippet: Option<String>,
 }
@@ -40,6 +41,15 @@ pub struct Report {
     pub problems: Vec<Problem>,
 }
 
+/// The part of a line around a column, with a mark under it.
+fn snippet(line: &str, column: usize) -> String {
+    let at = column.saturating_sub(1);
+    let start = if at < WIDTH { 0 } else { at - BEFORE };
+    let shown = line.chars().skip(start).take(WIDTH);
+    let shown: String = shown.map(|char| if char.is_control() { ' ' } else { char }).collect();
+    format!("{}\n{}^", shown.trim_end(), " ".repeat(at - start))
+}
+
 // === impl Problem ===
 
 impl Problem {
@@ -52,10 +62,8 @@ impl Problem {
     /// The same problem, at a place. `text` is what the file says, if it may be shown.
     pub(crate) fn at(mut self, place: Place, text: Option<&str>) -> Self {
         let line = text.and_then(|text| text.lines().nth(place.line - 1));
-        self.snippet = line.filter(|line| !line.trim().is_empty()).map(|line| {
-            let shown = line.chars().take(MAX_SNIPPET);
-            shown.map(|char| if char.is_control() { ' ' } else { char }).collect::<String>()
-        });
+        let line = line.filter(|line| !line.trim().is_empty());
+        self.snippet = line.map(|line| snippet(line, place.column));
         (self.line, self.column) = (Some(place.line), Some(place.column));
         self
     }
@@ -78,9 +86,14 @@ impl fmt::Display for Problem {
         if let Some(snippet) = &self.snippet {
             let number = line.to_string();
             let margin = " ".repeat(number.len());
-            let before = " ".repeat(column.saturating_sub(1).min(MAX_SNIPPET));
-            write!(f, "\n {margin} |\n {number} | {}\n {margin} | {before}^", snippet.trim_end())?;
+            write!(f, "\n {margin} |")?;
+            for (index, line) in snippet.lines().enumerate() {
+                write!(f, "\n {} | {line}", if index == 0 { &number } else { &margin })?;
+            }
         }
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

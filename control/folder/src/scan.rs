@@ -88,10 +88,12 @@ impl Walk<'_> {
         }
         names.sort();
         for name in names {
-            let Some(text) = name.to_str() else {
-                let lossy = format!("{prefix}{}", name.to_string_lossy());
-                if format_of(&name.to_string_lossy()).is_some() {
-                    self.unreadable(&lossy, "the name of the file is not UTF-8");
+            // A name stands in logs and in annotations.
+            let Some(text) = name.to_str().filter(|name| !name.contains(char::is_control)) else {
+                let lossy = name.to_string_lossy();
+                if format_of(&lossy).is_some() {
+                    let shown = format!("{prefix}{}", lossy.escape_debug());
+                    self.unreadable(&shown, "the name of the file is no plain UTF-8 text");
                 }
                 continue;
             };

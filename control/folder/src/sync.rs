@@ -87,7 +87,8 @@ impl Synchronizer {
             loop {
                 let page = store.list(Selector::kind(kind.name), after.take(), Some(PAGE)).await?;
                 after = page.records.last().map(|record| record.key.clone()).filter(|_| page.more);
-                for record in page.records {
+                let marked = page.records.into_iter().filter(|record| Mark::may_be_in(&record.body));
+                for record in marked {
                     let mark = Stored::read(&record).ok().and_then(|stored| Mark::read(&stored));
                     known.files.extend(mark.map(|mark| (record.key, mark.file)));
                 }

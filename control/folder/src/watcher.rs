@@ -82,12 +82,12 @@ impl Watcher {
             // What was there may be gone already, and its watch with it.
             let _ = watcher.unwatch(&self.root);
         }
-        if now.is_some() {
-            match watcher.watch(&self.root, RecursiveMode::Recursive) {
-                Ok(()) => self.watched = now,
-                Err(error) => tracing::warn!("not all of the folder of resources can be watched: {error}"),
-            }
+        if now.is_some()
+            && let Err(error) = watcher.watch(&self.root, RecursiveMode::Recursive)
+        {
+            tracing::warn!("not all of the folder of resources can be watched, only looked at: {error}");
         }
+        self.watched = now;
     }
 
     /// Waits until something has changed and nothing changes any more, but not for good.

@@ -68,9 +68,10 @@ fn what_cannot_be_read_is_a_broken_file() {
     let root = folder.path();
     symlink("nowhere", root.join("link.yaml")).expect("a link");
     fs::write(root.join("bytes.yaml"), b"a: \xff").expect("a file");
+    fs::write(root.join("new\nline.yaml"), "").expect("a file");
     let files = Scanner::default().scan(root).expect("a scan");
-    assert_eq!(paths(&files), ["bytes.yaml", "good.yaml", "large.yaml", "link.yaml"]);
-    for name in ["bytes.yaml", "large.yaml", "link.yaml"] {
+    assert_eq!(paths(&files), ["bytes.yaml", "good.yaml", "large.yaml", "link.yaml", "new\\nline.yaml"]);
+    for name in ["bytes.yaml", "large.yaml", "link.yaml", "new\\nline.yaml"] {
         assert!(files[name].is_broken(), "{name}");
     }
     let told = files["large.yaml"].problems[0].to_string();
