@@ -19,24 +19,16 @@ pub const SETTINGS_NAME: &str = "default";
 pub struct Settings {
     /// Their metadata.
     pub meta: Meta,
-    /// Opens the port for developers.
-    pub dev_mode: bool,
     /// Objects of other namespaces are not looked at; none means all.
     pub watch_namespaces: Vec<String>,
     /// What becomes of routes whose destination is missing.
     pub invalid_config_policy: InvalidConfigPolicy,
-    /// Larger regular expressions are refused. Unset: no limit of its own.
-    pub regex_max_program_size: Option<u32>,
     /// Circuit breakers of upstreams that say nothing of their own.
     pub circuit_breakers: CircuitBreakers,
     /// What is refused when it is written.
     pub validation: Validation,
     /// A delegated route may switch off or replace the authentication of its parent.
     pub allow_auth_override: bool,
-    /// Gateways without a virtual service are opened too.
-    pub translate_empty_gateways: bool,
-    /// Gateways outside the namespace of the installation count too.
-    pub read_gateways_from_all_namespaces: bool,
     /// Clients are asked for no certificate where `oneWayTls` is not said.
     pub one_way_tls: bool,
     /// The request header that carries the identity, in lower case. Unset: `x-user-id`.
@@ -63,8 +55,6 @@ pub struct Validation {
     pub always_accept: bool,
     /// An object that would stand with a warning is stored.
     pub allow_warnings: bool,
-    /// A missing TLS Secret is a warning and no rejection.
-    pub warn_missing_tls_secret: bool,
 }
 
 pub(crate) static KIND: Kind = Kind {
@@ -87,7 +77,8 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     let spec = fields.required("spec", "Settings need a spec")?.object(&tables::SPEC)?;
     let mut inert = Inert::default();
     inert.look(&spec, "spec", tables::INERT);
-    let dev_mode = spec.flag("devMode", false);
+    // Fields without an effect are read all the same: what is in them must be what they are for.
+    spec.flag("devMode", false);
     let watch_namespaces = spec.or("watchNamespaces", Vec::new(), watch_namespaces);
     let gloo = spec.or("gloo", Gloo::default(), |node| gloo(node, &mut inert));
     let gateway = spec.or("gateway", Gateway::default(), |node| gateway(node, &mut inert));
@@ -99,15 +90,11 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     }
     Some(Resource::Settings(Settings {
         meta,
-        dev_mode: dev_mode?,
         watch_namespaces: watch_namespaces?,
         invalid_config_policy: gloo.policy,
-        regex_max_program_size: gloo.regex_max_program_size,
         circuit_breakers: gloo.circuit_breakers,
         validation: gateway.validation,
         allow_auth_override: gateway.allow_auth_override,
-        translate_empty_gateways: gateway.translate_empty_gateways,
-        read_gateways_from_all_namespaces: gateway.read_from_all_namespaces,
         one_way_tls: gateway.one_way_tls,
         user_id_header: user_id_header?,
         warnings,
@@ -134,7 +121,6 @@ fn watch_namespaces(node: Node<'_>) -> Option<Vec<String>> {
 #[derive(Default)]
 struct Gloo {
     policy: InvalidConfigPolicy,
-    regex_max_program_size: Option<u32>,
     circuit_breakers: CircuitBreakers,
 }
 
@@ -142,9 +128,9 @@ fn gloo(node: Node<'_>, inert: &mut Inert) -> Option<Gloo> {
     let fields = node.object(&tables::GLOO)?;
     inert.look(&fields, "spec.gloo", tables::GLOO_INERT);
     let policy = fields.or("invalidConfigPolicy", InvalidConfigPolicy::default(), policy);
-    let size = fields.maybe("regexMaxProgramSize", |node| node.unsigned(1..=u32::MAX));
+    fields.maybe("regexMaxProgramSize", |node| node.unsigned(1..=u32::MAX));
     let circuit_breakers = fields.or("circuitBreakers", CircuitBreakers::default(), breakers);
-    Some(Gloo { policy: policy?, regex_max_program_size: size?, circuit_breakers: circuit_breakers? })
+    Some(Gloo { policy: policy?, circuit_breakers: circuit_breakers? })
 }
 
 fn policy(node: Node<'_>) -> Option<InvalidConfigPolicy> {
@@ -163,8 +149,6 @@ fn policy(node: Node<'_>) -> Option<InvalidConfigPolicy> {
 struct Gateway {
     validation: Validation,
     allow_auth_override: bool,
-    translate_empty_gateways: bool,
-    read_from_all_namespaces: bool,
     one_way_tls: bool,
 }
 
@@ -174,16 +158,14 @@ fn gateway(node: Node<'_>, inert: &mut Inert) -> Option<Gateway> {
     let validation = fields.or("validation", Validation::default(), |node| validation(node, inert));
     let allow_auth_override = fields
         .or("delegation", true, |node| node.object(&tables::DELEGATION)?.flag("allowAuthOverride", true));
-    let translate_empty_gateways = fields.flag("translateEmptyGateways", false);
-    let read_from_all_namespaces = fields.flag("readGatewaysFromAllNamespaces", false);
+    fields.flag("translateEmptyGateways", false);
+    fields.flag("readGatewaysFromAllNamespaces", false);
     let one_way_tls = fields.or("virtualServiceOptions", false, |node| {
         node.object(&tables::VIRTUAL_SERVICE_OPTIONS)?.flag("oneWayTls", false)
     });
     Some(Gateway {
         validation: validation?,
         allow_auth_override: allow_auth_override?,
-        translate_empty_gateways: translate_empty_gateways?,
-        read_from_all_namespaces: read_from_all_namespaces?,
         one_way_tls: one_way_tls?,
     })
 }
@@ -193,12 +175,8 @@ fn validation(node: Node<'_>, inert: &mut Inert) -> Option<Validation> {
     inert.look(&fields, "spec.gateway.validation", tables::VALIDATION_INERT);
     let always_accept = fields.flag("alwaysAccept", true);
     let allow_warnings = fields.flag("allowWarnings", true);
-    let warn_missing_tls_secret = fields.flag("warnMissingTlsSecret", true);
-    Some(Validation {
-        always_accept: always_accept?,
-        allow_warnings: allow_warnings?,
-        warn_missing_tls_secret: warn_missing_tls_secret?,
-    })
+    fields.flag("warnMissingTlsSecret", true);
+    Some(Validation { always_accept: always_accept?, allow_warnings: allow_warnings? })
 }
 
 fn extauth(node: Node<'_>, inert: &mut Inert) -> Option<Option<String>> {
@@ -257,13 +235,7 @@ impl Default for InvalidConfigPolicy {
 
 impl Default for Gateway {
     fn default() -> Self {
-        Self {
-            validation: Validation::default(),
-            allow_auth_override: true,
-            translate_empty_gateways: false,
-            read_from_all_namespaces: false,
-            one_way_tls: false,
-        }
+        Self { validation: Validation::default(), allow_auth_override: true, one_way_tls: false }
     }
 }
 
@@ -271,7 +243,7 @@ impl Default for Gateway {
 
 impl Default for Validation {
     fn default() -> Self {
-        Self { always_accept: true, allow_warnings: true, warn_missing_tls_secret: true }
+        Self { always_accept: true, allow_warnings: true }
     }
 }
 
@@ -284,15 +256,11 @@ impl Settings {
         let (gloo, gateway) = (Gloo::default(), Gateway::default());
         Self {
             meta,
-            dev_mode: false,
             watch_namespaces: Vec::new(),
             invalid_config_policy: gloo.policy,
-            regex_max_program_size: gloo.regex_max_program_size,
             circuit_breakers: gloo.circuit_breakers,
             validation: gateway.validation,
             allow_auth_override: gateway.allow_auth_override,
-            translate_empty_gateways: gateway.translate_empty_gateways,
-            read_gateways_from_all_namespaces: gateway.read_from_all_namespaces,
             one_way_tls: gateway.one_way_tls,
             user_id_header: None,
             warnings: Vec::new(),

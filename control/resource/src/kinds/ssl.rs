@@ -109,7 +109,7 @@ pub enum TlsVersion {
 /// What is offered by ALPN.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Alpn {
-    /// What fits: `h2` and `http/1.1`.
+    /// What fits: to clients `h2` and `http/1.1`, to upstreams the protocol that is spoken.
     #[default]
     Default,
     /// Nothing.

@@ -19,14 +19,14 @@ pub(super) static SPEC: Message = Message {
         Field::new(
             "devMode",
             Type::Boolean,
-            "Whether the port for developers, 10010, is opened. It shows the configuration of every proxy. \
-             Deprecated. Default false.",
+            "Accepted, without an effect. There is no port for developers yet. Deprecated in the original \
+             product.",
         ),
         Field::new(
             "watchNamespaces",
             Type::STRING_LIST,
-            "Objects of other namespaces than these and that of the installation have no effect. Default: all \
-             namespaces count.",
+            "Objects of other namespaces than these and that of the installation have no effect: nothing of \
+             them is served, and their keys are not valid. Default: all namespaces count.",
         ),
         Field::new("gloo", Type::Object(&GLOO), "How objects become configuration of proxies."),
         Field::new("gateway", Type::Object(&GATEWAY), "Gateways, and what is refused when it is written."),
@@ -82,6 +82,7 @@ pub(super) static SPEC: Message = Message {
 
 /// Fields of the original product that mean nothing here and do no harm.
 pub(super) const INERT: &[&str] = &[
+    "devMode",
     "discovery",
     "discoveryNamespace",
     "kubernetes",
@@ -106,8 +107,8 @@ pub(super) static GLOO: Message = Message {
         Field::new(
             "regexMaxProgramSize",
             Type::Integer(1, 4_294_967_295),
-            "Regular expressions that are larger, in the steps of the program that they become, are refused. \
-             Default: no limit of its own.",
+            "Accepted, without an effect. Every proxy is told how large a program each of its regular \
+             expressions becomes, and expressions that are too large for it are refused always.",
         ),
         Field::new(
             "circuitBreakers",
@@ -154,6 +155,7 @@ pub(super) static GLOO: Message = Message {
 };
 
 pub(super) const GLOO_INERT: &[&str] = &[
+    "regexMaxProgramSize",
     "disableGrpcWeb",
     "disableKubernetesDestinations",
     "disableProxyGarbageCollection",
@@ -207,12 +209,13 @@ pub(super) static GATEWAY: Message = Message {
         Field::new(
             "translateEmptyGateways",
             Type::Boolean,
-            "Whether gateways are opened that serve no VirtualService. Default false.",
+            "Accepted, without an effect. Gateways that serve no VirtualService are always opened, except with \
+             TLS, where there would be no certificate to show.",
         ),
         Field::new(
             "readGatewaysFromAllNamespaces",
             Type::Boolean,
-            "Whether gateways outside the namespace of the installation count too. Default false.",
+            "Accepted, without an effect. Gateways of all namespaces that are watched always count.",
         ),
         Field::new(
             "virtualServiceOptions",
@@ -236,6 +239,8 @@ pub(super) static GATEWAY: Message = Message {
 };
 
 pub(super) const GATEWAY_INERT: &[&str] = &[
+    "translateEmptyGateways",
+    "readGatewaysFromAllNamespaces",
     "alwaysSortRouteTableRoutes",
     "compressedProxySpec",
     "enableGatewayController",
@@ -252,18 +257,21 @@ pub(super) static VALIDATION: Message = Message {
             "alwaysAccept",
             Type::Boolean,
             "Whether an object is stored that would be rejected beside the other objects, and reported in its \
-             status. Default true; with false it is refused when it is written.",
+             status. Default true. With false a change is refused after which this or another object would be \
+             rejected that is not yet, whether something is created, changed or deleted, also in a dry run. \
+             Keys (Secrets of the type `extauth.keyward.io/apikey`) can be changed and deleted always.",
         ),
         Field::new(
             "allowWarnings",
             Type::Boolean,
-            "Whether an object is stored that would stand with a warning. Only matters when alwaysAccept is \
-             false. Default true.",
+            "Whether a change is made after which an object would stand with a warning. Only matters when \
+             alwaysAccept is false. Default true.",
         ),
         Field::new(
             "warnMissingTlsSecret",
             Type::Boolean,
-            "Whether a missing TLS Secret is a warning and no rejection. Default true.",
+            "Accepted, without an effect. Nothing can be served without its certificate, so whoever names a TLS \
+             Secret that is missing is always rejected until it is there.",
         ),
         inert(
             "disableTransformationValidation",
@@ -297,6 +305,7 @@ pub(super) static VALIDATION: Message = Message {
 };
 
 pub(super) const VALIDATION_INERT: &[&str] = &[
+    "warnMissingTlsSecret",
     "disableTransformationValidation",
     "fullEnvoyValidation",
     "ignoreGlooValidationFailure",

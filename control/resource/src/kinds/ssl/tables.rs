@@ -75,7 +75,7 @@ pub(crate) static UPSTREAM_SSL_CONFIG: Message = Message {
             "The certificate of a host must have one of these subject alternative names. Needs a root CA.",
         ),
         Field::new("parameters", Type::Object(&SSL_PARAMETERS), "Versions, ciphers and curves."),
-        Field::new("alpnProtocols", Type::STRING_LIST, ALPN),
+        Field::new("alpnProtocols", Type::STRING_LIST, UPSTREAM_ALPN),
         Field::new(
             "allowRenegotiation",
             Type::Boolean,
@@ -143,4 +143,7 @@ const VERIFY_CLIENT: &str = "The certificate of a client must have one of these 
                              Needs a root CA.";
 const ALPN: &str = "The protocols that are offered by ALPN, the best first. Default `h2` and `http/1.1`; the \
                     one entry `allow_empty` offers nothing.";
+const UPSTREAM_ALPN: &str = "The protocols that are offered by ALPN, the best first. Nothing is set by default, as \
+                             with the one entry `allow_empty`: the proxy offers what fits the protocol that it \
+                             speaks.";
 const VERSION: Type = Type::Enum(&["TLS_AUTO", "TLSv1_0", "TLSv1_1", "TLSv1_2", "TLSv1_3"]);
