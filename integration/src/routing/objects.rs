@@ -2,17 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, anyhow, ensure};
-use keyward_keys::{Change, KeyIndex};
+use keyward_keys::Change;
 use keyward_resource::{FieldError, Resource, admit, decode, kind};
 use keyward_translate::Input;
 use serde_json::Value;
-
-/// The revision of the last file. Each has its own: workers that hold the keys of a later revision are
-/// taken to hold those of an earlier one.
-static REVISION: AtomicU64 = AtomicU64::new(0);
 
 /// What servers own, and a case may say nevertheless: here it plays the server.
 const OWNED: [&str; 2] = ["creationTimestamp", "generation"];
@@ -21,7 +16,8 @@ const OWNED: [&str; 2] = ["creationTimestamp", "generation"];
 #[derive(Debug)]
 pub(super) struct Objects {
     pub(super) input: Input,
-    pub(super) index: KeyIndex,
+    /// What they mean for keys.
+    pub(super) keys: Vec<Change>,
 }
 
 fn listed(errors: Vec<FieldError>) -> anyhow::Error {
@@ -36,13 +32,11 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Objects> {
         serde_saphyr::from_multiple(&text).with_context(|| path.display().to_string())?;
     ensure!(!objects.is_empty() || text.starts_with('#'), "{} is empty", path.display());
     let mut input = Input::default();
-    let mut changes = Vec::new();
+    let mut keys = Vec::new();
     for object in objects {
-        changes.extend(put(object, &mut input).with_context(|| path.display().to_string())?);
+        keys.extend(put(object, &mut input).with_context(|| path.display().to_string())?);
     }
-    let mut index = KeyIndex::new();
-    index.apply(REVISION.fetch_add(1, Ordering::Relaxed) + 1, changes);
-    Ok(Objects { input, index })
+    Ok(Objects { input, keys })
 }
 
 fn put(object: Value, input: &mut Input) -> anyhow::Result<Option<Change>> {

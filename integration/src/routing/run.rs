@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
+use keyward_keys::{Change, KeyIndex};
 use keyward_resource::ObjectRef;
 use keyward_translate::proxy::Proxy;
 use keyward_translate::xds::LISTENER;
@@ -38,6 +39,9 @@ pub struct Bench {
     filter: FilterCode,
     /// Numbers requests, so that hosts can tell them apart.
     sent: u64,
+    /// The revision of what is served. Each has its own: workers that hold the keys of a later revision
+    /// are taken to hold those of an earlier one.
+    revision: u64,
 }
 
 /// A proxy that the Envoy runs.
@@ -66,6 +70,13 @@ fn translated(objects: &Objects, last_good: &LastGood) -> Output {
     translate(&objects.input, &settings(), last_good)
 }
 
+/// The namespaces whose Secrets count; none for all.
+fn watched(settings: &Settings) -> Option<BTreeSet<String>> {
+    let namespaces = &settings.watch_namespaces;
+    let system = std::iter::once(&settings.system_namespace);
+    (!namespaces.is_empty()).then(|| namespaces.iter().chain(system).cloned().collect())
+}
+
 fn proxy_name(role: &str) -> &str {
     role.split_once('~').map_or(role, |(_, name)| name)
 }
@@ -84,7 +95,7 @@ impl Bench {
         let control = Control::start().await?;
         let envoy = Envoy::start(control.address(), names.address())?;
         let filter = FilterCode { wasm: wasm.into(), vm_id: "routing".to_owned() };
-        Ok(Self { names, control, envoy, ports: Ports::default(), filter, sent: 0 })
+        Ok(Self { names, control, envoy, ports: Ports::default(), filter, sent: 0, revision: 0 })
     }
 
     /// Runs a case: everything that is wrong with it.
@@ -95,7 +106,7 @@ impl Bench {
             Some(before) => {
                 let output = translated(before, &LastGood::default());
                 for (role, proxy) in &output.proxies {
-                    if let Err(error) = self.serve(case, role, proxy, before).await {
+                    if let Err(error) = self.serve(case, role, proxy, &output.settings, before).await {
                         wrong.push(format!("{}: before, {role}: {error:#}", case.name));
                     }
                 }
@@ -115,7 +126,7 @@ impl Bench {
         }
         let mut hosts = BTreeSet::new();
         for (role, proxy) in &output.proxies {
-            let running = match self.serve(case, role, proxy, &case.objects).await {
+            let running = match self.serve(case, role, proxy, &output.settings, &case.objects).await {
                 Ok(running) => running,
                 Err(error) => {
                     wrong.push(format!("{}: {role}: {error:#}", case.name));
@@ -149,10 +160,11 @@ impl Bench {
         case: &Case,
         role: &str,
         proxy: &Proxy,
+        settings: &Settings,
         objects: &Objects,
     ) -> anyhow::Result<Running> {
-        let resources = xds(proxy, &self.filter, &settings());
-        let served = self.try_serve(case, role, proxy, objects, &resources).await;
+        let resources = xds(proxy, &self.filter, settings);
+        let served = self.try_serve(case, role, proxy, settings, objects, &resources).await;
         if let Err(error) = &served {
             let refused = error.downcast_ref::<Refused>().is_some();
             let log = if refused { String::new() } else { format!("\n{}", self.envoy.log()) };
@@ -173,17 +185,22 @@ impl Bench {
         case: &Case,
         role: &str,
         proxy: &Proxy,
+        settings: &Settings,
         objects: &Objects,
         resources: &XdsResources,
     ) -> anyhow::Result<Running> {
         let hosts = Hosts::start(remap::hosts(resources)?, &case.requests.hosts).await?;
         let (snapshot, addresses) = remap::snapshot(resources, &hosts.addresses(), &mut self.ports)?;
         let wanted = Wanted::from([(role.to_owned(), proxy.tables.clone())]);
+        self.revision += 1;
+        let mut index = KeyIndex::new();
+        let changes = objects.keys.iter().cloned();
+        index.apply(self.revision, changes.chain([Change::Watch(watched(settings))]));
         let publication = Publication {
             snapshot,
-            keys: objects.index.view(wanted),
+            keys: index.view(wanted),
             role: role.to_owned(),
-            config_version: filter_config(proxy, &settings()).version,
+            config_version: filter_config(proxy, settings).version,
             refused: case.requests.refused.clone(),
             secured: proxy.routes().any(|route| route.auth.auth_id().is_some()),
         };
