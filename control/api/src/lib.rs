@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  request ─▶ target, query ─▶ Authorizer ─▶ verb ─▶ Writer ─▶ store ─▶ Audit
-//!                                             │        └ admission, patch, field managers
+//!                                             │        └ admission, patch, field managers, Review
 //!                                             ├─▶ list, watch ◀─ store
 //!                                             └─▶ Form (object, Table) ─▶ answer
 //!  other paths ─▶ discovery, openapi
@@ -32,6 +32,7 @@ mod protobuf;
 mod query;
 mod reply;
 mod request;
+mod review;
 mod selector;
 mod stored;
 mod table;
@@ -44,6 +45,7 @@ pub use access::{Attempt, Audit, AuditLog, Authorizer, Change, Everybody, Identi
 pub use api::{Api, Statuses};
 pub use origin::Origin;
 pub use request::MAX_BODY;
+pub use review::{Proposed, Review};
 pub use stored::{Stored, Unreadable};
 pub use target::{Part, Target};
 pub use writer::{Effect, FieldValidation, Preconditions, StatusWrite, WriteOptions, Writer, Written};

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::error::FieldError;
+use crate::error::{FieldError, FieldErrorReason};
 use crate::kind::Kind;
 
 /// A Kubernetes `Status`. Serialize it as the body, with [`code`](Self::code) as HTTP status.
@@ -123,6 +123,24 @@ impl ApiStatus {
         let dot = if group.is_empty() { "" } else { "." };
         let message = format!("{}{dot}{group} {name:?} is invalid: {all}", kind.name);
         let causes = errors.iter().map(Cause::from).collect();
+        let details = Details { causes, ..Details::of(kind, kind.name, name) };
+        Self::failure(422, "Invalid", message).about(details)
+    }
+
+    /// 422: the change is well in itself, and does not go together with the other objects.
+    #[must_use]
+    pub fn refused(kind: &Kind, name: &str, reasons: &[String]) -> Self {
+        let message = format!(
+            "{} {name:?} is refused, as the Settings demand (spec.gateway.validation): {}",
+            kind.qualified_plural(),
+            reasons.join("; ")
+        );
+        let cause = |reason: &String| Cause {
+            reason: FieldErrorReason::Invalid.as_str(),
+            message: reason.clone(),
+            field: String::new(),
+        };
+        let causes = reasons.iter().map(cause).collect();
         let details = Details { causes, ..Details::of(kind, kind.name, name) };
         Self::failure(422, "Invalid", message).about(details)
     }

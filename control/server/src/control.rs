@@ -4,11 +4,15 @@
 //! store ─events▶ Objects ─▶ translate ─▶ key view   ─▶ key streams
 //!                   └─────▶ KeyIndex ──┘ xDS cache  ─▶ ADS streams
 //! ADS streams ─refusals▶ reports ◀─ translate, KeyIndex      ─▶ Published (statuses)
+//! Reviewer ─what if?▶ translate ─▶ objections
 //! ```
 //!
 //! It owns all mutable state; others read what it publishes.
 
 mod report;
+mod review;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLockWriteGuard};
@@ -33,6 +37,7 @@ use crate::objects::{Effect, Objects};
 use crate::proxies::Proxies;
 use crate::published::{Published, SharedIndex};
 use crate::remembered::Remembered;
+use crate::review::Question;
 use crate::rollout::Rollouts;
 
 /// How often a rollout is looked at while one is under way.
@@ -74,6 +79,8 @@ pub(crate) struct ControlLoop {
     revision: Revision,
     /// What the index is to be told: once it is clear which namespaces are watched.
     key_changes: Vec<Change>,
+    /// What is to be answered once the changes are known that it is about.
+    questions: Vec<Question>,
     /// What each role was told last: whom to blame for a refusal.
     told: BTreeMap<String, Told>,
     proxies: Arc<Proxies>,
@@ -110,6 +117,7 @@ impl ControlLoop {
             confirmed: LastGood::default(),
             revision: Revision::default(),
             key_changes: Vec::new(),
+            questions: Vec::new(),
             told: BTreeMap::new(),
             proxies: Arc::default(),
             remember_due: false,
@@ -126,6 +134,7 @@ impl ControlLoop {
     pub(crate) async fn run(
         mut self,
         mut xds_events: mpsc::Receiver<StreamEvent>,
+        mut questions: mpsc::Receiver<Question>,
         cancelled: CancellationToken,
     ) -> anyhow::Result<()> {
         let mut changes = self.start().await.context("the store could not be read")?;
@@ -134,6 +143,7 @@ impl ControlLoop {
             if self.remember_due {
                 self.remember().await;
             }
+            self.answer();
             tokio::select! {
                 () = cancelled.cancelled() => return Ok(()),
                 batch = changes.next() => match batch {
@@ -144,6 +154,7 @@ impl ControlLoop {
                     }
                     None => changes = self.restart(&cancelled).await?,
                 },
+                Some(question) = questions.recv() => self.questions.push(question),
                 Some(event) = xds_events.recv() => self.on_xds_event(&event),
                 () = sleep(ROLLOUT_STEP), if self.rollouts.pending() => self.roll_out(),
                 () = sleep_until(self.report_at.unwrap_or_else(Instant::now)), if self.report_at.is_some() => self.report(),

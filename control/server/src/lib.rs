@@ -26,6 +26,7 @@ mod proxies;
 mod published;
 mod remembered;
 mod rest;
+mod review;
 mod rollout;
 mod serve;
 mod statuses;

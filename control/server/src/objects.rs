@@ -14,6 +14,7 @@ use keyward_translate::Input;
 use serde_json::Value;
 
 use crate::published::Version;
+use crate::review::Hypothesis;
 
 /// All objects, decoded. An object that cannot be decoded is reported, and its last good version stays.
 #[derive(Debug, Default)]
@@ -143,6 +144,22 @@ impl Objects {
             warnings.iter().for_each(|warning| reports.warn(key.clone(), warning.clone()));
         }
         reports
+    }
+
+    /// What translation would read after a change, which would be the next one. Only that: nothing can
+    /// be reported of it.
+    pub(crate) fn supposing(&self, change: &Hypothesis, now: Revision) -> Self {
+        let mut supposed = Self { input: self.input.clone(), ..Self::default() };
+        match change {
+            Hypothesis::Put(record) => {
+                let revision = Revision(now.0 + 1);
+                let created = if record.created == Revision::default() { revision } else { record.created };
+                supposed.put(&Record { revision, created, ..record.clone() });
+            }
+            Hypothesis::Delete(object) => drop(supposed.remove(object)),
+            Hypothesis::Empty(namespace) => supposed.input.empty(namespace),
+        }
+        supposed
     }
 
     /// Takes over a change of the store.

@@ -28,6 +28,8 @@ pub(crate) struct Version {
 pub(crate) struct Published {
     /// The store revision up to which changes are in it; none before the first translation.
     pub(crate) revision: Option<Revision>,
+    /// Whether the `Settings` have changes reviewed; none before the first translation.
+    pub(crate) reviews: Option<bool>,
     /// What is to be said of each object, but for what the index says.
     pub(crate) reports: Reports,
     /// The index.

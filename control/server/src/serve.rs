@@ -35,6 +35,7 @@ use crate::ports::{listen, reachable, serve_grpc, serve_rest};
 use crate::proxies;
 use crate::published::Published;
 use crate::rest::{self, HostGuard};
+use crate::review::Reviewer;
 use crate::statuses::StatusWriter;
 
 /// The proxy that is served when nothing else is said.
@@ -113,6 +114,8 @@ async fn start(
 
     let (keys, key_view) = watch::channel(KeyView::default());
     let (published, reports) = watch::channel(Arc::new(Published::default()));
+    let (reviewer, questions) = Reviewer::new(store.clone(), reports.clone());
+    let writer = writer.reviewed_by(Arc::new(reviewer));
     let (xds_sink, xds_events) = mpsc::channel(XDS_EVENTS);
     let xds = keyward_xds::Cache::new();
     let settings = Settings {
@@ -137,7 +140,7 @@ async fn start(
     let control = ControlLoop::new(store.clone(), settings, Filter::new(filter), outlets);
 
     let mut tasks = JoinSet::new();
-    tasks.spawn(control.run(xds_events, stop.clone()));
+    tasks.spawn(control.run(xds_events, questions, stop.clone()));
     tasks.spawn(compaction::run(store.clone(), stop.clone()));
     if let Some(folder) = resources {
         let follow = folder.follow(writer.clone(), store.clone(), stop.clone());

@@ -134,6 +134,28 @@ impl Default for Routing {
     }
 }
 
+// === impl Input ===
+
+impl Input {
+    /// Leaves out everything in a namespace.
+    pub fn empty(&mut self, namespace: &str) {
+        fn empty<T>(all: &mut BTreeMap<ObjectRef, Arc<T>>, namespace: &str) {
+            all.retain(|reference, _| reference.namespace != namespace);
+        }
+        empty(&mut self.gateways, namespace);
+        empty(&mut self.virtual_services, namespace);
+        empty(&mut self.route_tables, namespace);
+        empty(&mut self.virtual_host_options, namespace);
+        empty(&mut self.route_options, namespace);
+        empty(&mut self.upstreams, namespace);
+        empty(&mut self.upstream_groups, namespace);
+        empty(&mut self.auth_configs, namespace);
+        empty(&mut self.settings, namespace);
+        empty(&mut self.tls_secrets, namespace);
+        self.withheld.retain(|object| object.namespace != namespace);
+    }
+}
+
 // === impl LastGood ===
 
 impl LastGood {
@@ -151,6 +173,12 @@ impl LastGood {
             generation: meta.generation,
             resource_version: meta.resource_version,
         })
+    }
+
+    /// The `Settings` that are in effect, if any are.
+    #[must_use]
+    pub fn settings(&self) -> Option<&SettingsObject> {
+        self.settings.as_deref()
     }
 
     /// Takes back a version that was remembered before a restart. Objects of kinds of which none are

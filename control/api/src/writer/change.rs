@@ -95,6 +95,7 @@ impl Writer {
             Step::Put(next) => (next, false),
             Step::Remove(next) => (next, true),
         };
+        self.review_next(target.kind, &current, (!remove).then_some(&next)).await?;
         let effect = if remove { Effect::Deleted } else { Effect::Changed };
         if options.dry_run {
             let revision = Some(current.record.revision);

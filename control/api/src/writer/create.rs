@@ -82,10 +82,15 @@ impl Writer {
         let key = target.key(&name);
         if options.dry_run {
             self.check_namespace(target, &name).await?;
-            return match self.find(target.kind, key.clone()).await? {
-                Some(_) => Err(ApiStatus::already_exists(target.kind, &name)),
-                None => Ok(Written { effect: Effect::Created, key, stored, revision: None, warnings }),
-            };
+            if self.find(target.kind, key.clone()).await?.is_some() {
+                return Err(ApiStatus::already_exists(target.kind, &name));
+            }
+            self.review_new(target.kind, &key, &stored).await?;
+            return Ok(Written { effect: Effect::Created, key, stored, revision: None, warnings });
+        }
+        // Who creates what is there learns that, whatever else there is to say.
+        if self.review.is_some() && self.find(target.kind, key.clone()).await?.is_none() {
+            self.review_new(target.kind, &key, &stored).await?;
         }
         self.open_namespace(target, &name, options).await?;
         let written = self.store_new(target, key, stored, warnings).await?;

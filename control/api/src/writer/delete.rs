@@ -52,6 +52,9 @@ impl Writer {
             if waits && current.stored.is_terminating() {
                 return Ok(current.written(Effect::Unchanged, Vec::new()));
             }
+            if !waits {
+                self.review_next(target.kind, &current, None).await?;
+            }
             let next = if waits { self.marked(&current) } else { current.stored.clone() };
             if options.dry_run {
                 let effect = if waits { Effect::Changed } else { Effect::Deleted };

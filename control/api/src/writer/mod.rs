@@ -1,9 +1,9 @@
 //! Writing: the one way in which objects change, whoever changes them.
 //!
 //! ```text
-//! create ─▶ admission ─▶ managers ─▶ namespace ─▶ store.create ─▶ audit
-//! update, patch, apply ─▶ ┌ current ─▶ proposal ─▶ settle ─▶ store.update ┐ ─▶ audit
-//!                         └──────────── again, if somebody was quicker ◀──┘
+//! create ─▶ admission ─▶ managers ─▶ review ─▶ namespace ─▶ store.create ─▶ audit
+//! update, patch, apply ─▶ ┌ current ─▶ proposal ─▶ settle ─▶ review ─▶ store.update ┐ ─▶ audit
+//!                         └──────────── again, if somebody was quicker ◀────────────┘
 //! ```
 
 mod apply;
@@ -24,6 +24,7 @@ use serde_json::Value;
 use crate::access::{Audit, Change, Identity, Verb};
 use crate::origin::Origin;
 use crate::reply::store_error;
+use crate::review::Review;
 use crate::stored::Stored;
 use crate::target::Target;
 
@@ -34,6 +35,7 @@ pub use status::StatusWrite;
 #[derive(Clone)]
 pub struct Writer {
     inner: Arc<Inner>,
+    pub(crate) review: Option<Arc<dyn Review>>,
 }
 
 struct Inner {
@@ -126,7 +128,18 @@ impl Writer {
     ) -> Self {
         let system_namespace = system_namespace.into();
         let inner = Inner { store, audit, system_namespace, origin, live: Mutex::default() };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), review: None }
+    }
+
+    /// The same, where changes are reviewed before they are made.
+    #[must_use]
+    pub fn reviewed_by(self, review: Arc<dyn Review>) -> Self {
+        Self { review: Some(review), ..self }
+    }
+
+    /// The same, where nobody has a say any more.
+    pub(crate) fn unreviewed(&self) -> Self {
+        Self { review: None, ..self.clone() }
     }
 
     pub(crate) fn origin(&self) -> &Origin {

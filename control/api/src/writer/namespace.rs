@@ -220,6 +220,7 @@ impl Writer {
             if current.stored.is_terminating() {
                 break current.written(Effect::Unchanged, Vec::new());
             }
+            self.review_next(target.kind, &current, None).await?;
             let mut next = self.marked(&current);
             next.status = Some(json!({ "phase": "Terminating" }));
             if options.dry_run {
@@ -257,7 +258,7 @@ impl Writer {
         }
         let mut left = false;
         for kind in KINDS.iter().filter(|kind| kind.is_namespaced()) {
-            left |= self.empty(kind, name, options).await?;
+            left |= self.unreviewed().empty(kind, name, options).await?;
         }
         if left {
             return Ok(None);

@@ -67,6 +67,7 @@ impl ControlLoop {
         self.report_proxies(&mut reports);
         let published = Published {
             revision: Some(self.revision),
+            reviews: Some(self.reviews()),
             reports,
             index: Arc::clone(&self.index),
             versions: self.objects.versions().clone(),

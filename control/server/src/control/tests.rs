@@ -1,0 +1,262 @@
+//! The loop over a store in memory, with objects that come in as everywhere. No proxy takes part.
+
+use keyward_api::{AuditLog, Origin, Part, Preconditions, Target, WriteOptions, Writer, Written};
+use keyward_resource::{ApiStatus, kind};
+use keyward_store::MemoryStore;
+use keyward_translate::Routing;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::review::Reviewer;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running loop, and the way in.
+struct World {
+    writer: Writer,
+    keys: watch::Receiver<KeyView>,
+    published: watch::Receiver<Arc<Published>>,
+    stop: CancellationToken,
+}
+
+fn settings() -> Settings {
+    Settings {
+        system_namespace: "keyward-system".to_owned(),
+        identity_header: "x-user-id".to_owned(),
+        wait_for_keys_ms: 0,
+        default_gateway: ([127, 0, 0, 1], 8080).into(),
+        default_tls_gateway: ([127, 0, 0, 1], 8443).into(),
+        one_way_tls: false,
+        watch_namespaces: BTreeSet::new(),
+        control_cluster: "control".to_owned(),
+        circuit_breakers: keyward_resource::kinds::upstream::CircuitBreakers::default(),
+        routing: Routing::default(),
+    }
+}
+
+fn options() -> WriteOptions {
+    WriteOptions::internal("test")
+}
+
+fn target(kind: &str, namespace: &str, name: &str) -> Target {
+    let kind = kind::by_name(kind).expect("a kind");
+    let namespace = kind.is_namespaced().then(|| namespace.to_owned());
+    Target { kind, asked: kind.group_version, namespace, name: Some(name.to_owned()), part: Part::Main }
+}
+
+fn site(domain: &str) -> Value {
+    json!({ "spec": { "virtualHost": { "domains": [domain], "routes": [{
+        "matchers": [{ "prefix": "/" }],
+        "routeAction": { "single": { "upstream": { "name": "echo", "namespace": "team" } } },
+    }] } } })
+}
+
+fn echo() -> Value {
+    json!({ "spec": { "static": { "hosts": [{ "addr": "192.0.2.1", "port": 80 }] } } })
+}
+
+fn key_secret(key: &str) -> Value {
+    json!({
+        "type": "extauth.keyward.io/apikey",
+        "metadata": { "labels": { "team": "x" } },
+        "stringData": { "api-key": key },
+    })
+}
+
+fn installation(spec: Value) -> Value {
+    json!({ "spec": spec })
+}
+
+// === impl World ===
+
+impl World {
+    async fn start() -> Self {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let (published, reports) = watch::channel(Arc::new(Published::default()));
+        let (keys, key_view) = watch::channel(KeyView::default());
+        let (reviewer, questions) = Reviewer::new(store.clone(), reports.clone());
+        let writer = Writer::new(store.clone(), Arc::new(AuditLog), "keyward-system", Origin::SYSTEM)
+            .reviewed_by(Arc::new(reviewer));
+        writer.prepare().await.expect("the store is readable");
+        let xds = keyward_xds::Cache::new();
+        let ads = keyward_xds::AdsService::builder(xds.clone(), |_| String::new()).build();
+        let outlets = Outlets { keys, xds, ads, workers: WorkersHandle::default(), published };
+        let control = ControlLoop::new(store, settings(), Filter::new(Vec::new().into()), outlets);
+        let stop = CancellationToken::new();
+        let (_events, xds_events) = mpsc::channel(1);
+        tokio::spawn(control.run(xds_events, questions, stop.clone()));
+        Self { writer, keys: key_view, published: reports, stop }
+    }
+
+    async fn create(
+        &self,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+        mut object: Value,
+    ) -> Result<Written, ApiStatus> {
+        let target = Target { name: None, ..target(kind, namespace, name) };
+        object["metadata"]["name"] = name.into();
+        self.writer.create(&target, object, &options()).await
+    }
+
+    async fn update(
+        &self,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+        mut object: Value,
+    ) -> Result<Written, ApiStatus> {
+        object["metadata"]["name"] = name.into();
+        self.writer.update(&target(kind, namespace, name), object, &options()).await
+    }
+
+    async fn delete(&self, kind: &str, namespace: &str, name: &str) -> Result<Written, ApiStatus> {
+        let target = target(kind, namespace, name);
+        self.writer.delete(&target, &Preconditions::default(), &options()).await
+    }
+
+    /// Waits until a table accepts so many keys.
+    async fn keys(&mut self, table: &str, count: usize) {
+        let holds = |view: &KeyView| view.table(table).map(keyward_keys::Table::len) == Some(count);
+        let seen = tokio::time::timeout(PATIENCE, self.keys.wait_for(holds)).await;
+        seen.unwrap_or_else(|_| panic!("{table} never had {count} keys")).expect("the loop runs");
+    }
+
+    /// Waits until the Settings are in effect, as far as reviews go.
+    async fn reviews(&mut self, demanded: bool) {
+        let wait = self.published.wait_for(|published| published.reviews == Some(demanded));
+        tokio::time::timeout(PATIENCE, wait).await.expect("in time").expect("the loop runs");
+    }
+
+    /// Has changes reviewed as these options say.
+    async fn strict(&mut self, validation: Value) {
+        let spec = json!({ "gateway": { "validation": validation } });
+        self.create("Settings", "keyward-system", "default", installation(spec)).await.expect("Settings");
+        self.reviews(true).await;
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// That a change was refused, and what was said of whom.
+fn refusal(outcome: Result<Written, ApiStatus>) -> String {
+    let status = outcome.expect_err("it is refused");
+    assert_eq!((status.code, status.reason), (422, "Invalid"), "{}", status.message);
+    status.message
+}
+
+#[tokio::test]
+async fn keys_of_a_namespace_count_while_it_is_watched() {
+    let mut world = World::start().await;
+    let auth = json!({ "spec": { "configs": [{ "apiKeyAuth": { "labelSelector": { "team": "x" } } }] } });
+    world.create("AuthConfig", "team", "keys", auth).await.expect("an AuthConfig");
+    for (namespace, key) in [("team", "key-one-1"), ("other", "key-two-2"), ("keyward-system", "key-three-3")]
+    {
+        world.create("Secret", namespace, "ann", key_secret(key)).await.expect("a Secret");
+    }
+    world.keys("team/keys", 3).await;
+
+    let spec = json!({ "watchNamespaces": ["team"] });
+    world.create("Settings", "keyward-system", "default", installation(spec)).await.expect("Settings");
+    // Those of the installation count always.
+    world.keys("team/keys", 2).await;
+    let report = |name: &str| {
+        let published = world.published.borrow().clone();
+        published.report(&ObjectKey::new("Secret", name, "ann"), Revision(1)).expect("a report")
+    };
+    assert_eq!(report("other").state, State::Warning);
+    assert_eq!(report("team").state, State::Accepted);
+
+    let spec = json!({ "watchNamespaces": ["team", "other"] });
+    world.update("Settings", "keyward-system", "default", installation(spec)).await.expect("Settings");
+    world.keys("team/keys", 3).await;
+}
+
+#[tokio::test]
+async fn nothing_is_refused_unless_the_settings_demand_it() {
+    let mut world = World::start().await;
+    world.reviews(false).await;
+    world.create("VirtualService", "team", "one", site("a.test")).await.expect("a site");
+    world.create("VirtualService", "team", "two", site("a.test")).await.expect("a rejected site");
+}
+
+#[tokio::test]
+async fn what_would_be_rejected_is_refused_with_the_reasons() {
+    let mut world = World::start().await;
+    world.create("Upstream", "team", "echo", echo()).await.expect("an upstream");
+    world.create("VirtualService", "team", "one", site("a.test")).await.expect("a site");
+    world.strict(json!({ "alwaysAccept": false })).await;
+
+    let why = refusal(world.create("VirtualService", "team", "two", site("a.test")).await);
+    assert!(why.contains("VirtualService team/two would be Rejected: domain \"a.test\""), "{why}");
+    let dry = WriteOptions { dry_run: true, ..options() };
+    let mut object = site("a.test");
+    object["metadata"]["name"] = "two".into();
+    let collection = Target { name: None, ..target("VirtualService", "team", "two") };
+    assert_eq!(refusal(world.writer.create(&collection, object, &dry).await), why);
+
+    world.create("VirtualService", "team", "two", site("b.test")).await.expect("another domain");
+    let why = refusal(world.update("VirtualService", "team", "two", site("a.test")).await);
+    assert!(why.contains("VirtualService team/two would be Rejected"), "{why}");
+    // A warning is none of that: the upstream may go, and come later than who uses it.
+    world.delete("Upstream", "team", "echo").await.expect("a deletion");
+    // What is right in itself and everything that mends it can be written.
+    world.delete("VirtualService", "team", "one").await.expect("a deletion");
+    world.update("VirtualService", "team", "two", site("a.test")).await.expect("the domain is free");
+}
+
+#[tokio::test]
+async fn what_is_rejected_already_may_be_mended_step_by_step() {
+    let mut world = World::start().await;
+    for (name, domain) in [("one", "a.test"), ("two", "a.test"), ("three", "b.test")] {
+        world.create("VirtualService", "team", name, site(domain)).await.expect("a site");
+    }
+    world.strict(json!({ "alwaysAccept": false })).await;
+    // Rejected before and after.
+    world.update("VirtualService", "team", "two", site("A.test")).await.expect("no worse than before");
+    let why = refusal(world.update("VirtualService", "team", "two", site("b.test")).await);
+    assert!(why.contains("VirtualService team/three would be"), "{why}");
+    assert!(!why.contains("team/two would"), "{why}");
+    world.update("VirtualService", "team", "two", site("c.test")).await.expect("mended");
+
+    // Nobody can lock themselves out.
+    let spec = json!({ "gateway": { "validation": { "alwaysAccept": true } } });
+    world.update("Settings", "keyward-system", "default", installation(spec)).await.expect("Settings");
+    world.reviews(false).await;
+    world.update("VirtualService", "team", "two", site("b.test")).await.expect("stored and rejected");
+}
+
+#[tokio::test]
+async fn warnings_are_refused_where_they_are_not_allowed() {
+    let mut world = World::start().await;
+    world.create("Upstream", "team", "echo", echo()).await.expect("an upstream");
+    world.create("VirtualService", "web", "one", site("a.test")).await.expect("a site");
+    world.strict(json!({ "alwaysAccept": false, "allowWarnings": false })).await;
+    for outcome in [
+        world.delete("Upstream", "team", "echo").await,
+        // With all that is in it.
+        world.delete("Namespace", "", "team").await,
+    ] {
+        let why = refusal(outcome);
+        assert!(why.contains("VirtualService web/one would be Warning"), "{why}");
+    }
+    world.delete("Namespace", "", "web").await.expect("who needs it goes with its namespace");
+    world.delete("Namespace", "", "team").await.expect("nobody needs it");
+}
+
+#[tokio::test]
+async fn a_key_can_always_be_revoked() {
+    let mut world = World::start().await;
+    let refs = json!([{ "name": "ann", "namespace": "team" }]);
+    let auth = json!({ "spec": { "configs": [{ "apiKeyAuth": { "apiKeySecretRefs": refs } }] } });
+    world.create("AuthConfig", "team", "keys", auth).await.expect("an AuthConfig");
+    world.create("Secret", "team", "ann", key_secret("key-one-1")).await.expect("a Secret");
+    world.strict(json!({ "alwaysAccept": false, "allowWarnings": false })).await;
+    world.delete("Secret", "team", "ann").await.expect("a key that nobody may have");
+    world.keys("team/keys", 0).await;
+}
