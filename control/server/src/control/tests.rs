@@ -250,6 +250,30 @@ async fn warnings_are_refused_where_they_are_not_allowed() {
 }
 
 #[tokio::test]
+async fn a_certificate_that_is_in_use_stays() {
+    let mut world = World::start().await;
+    world.strict(json!({ "alwaysAccept": false })).await;
+    let mut secure = site("a.test");
+    secure["spec"]["sslConfig"] = json!({ "secretRef": { "name": "tls", "namespace": "team" } });
+    let why = refusal(world.create("VirtualService", "team", "one", secure.clone()).await);
+    assert!(why.contains("Secret team/tls is not found"), "{why}");
+
+    let pair = json!({
+        "type": "kubernetes.io/tls",
+        "stringData": {
+            "tls.crt": include_str!("../../../../testdata/tls/client.crt"),
+            "tls.key": include_str!("../../../../testdata/tls/client.key"),
+        },
+    });
+    world.create("Secret", "team", "tls", pair).await.expect("a Secret");
+    world.create("VirtualService", "team", "one", secure).await.expect("a site with TLS");
+    let why = refusal(world.delete("Secret", "team", "tls").await);
+    assert!(why.contains("VirtualService team/one would be Rejected"), "{why}");
+    world.delete("VirtualService", "team", "one").await.expect("a deletion");
+    world.delete("Secret", "team", "tls").await.expect("nobody needs it");
+}
+
+#[tokio::test]
 async fn a_key_can_always_be_revoked() {
     let mut world = World::start().await;
     let refs = json!([{ "name": "ann", "namespace": "team" }]);
