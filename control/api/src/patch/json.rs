@@ -6,6 +6,12 @@ use serde_json::Value;
 /// More operations than this are refused, as Kubernetes does.
 const MAX_OPERATIONS: usize = 10_000;
 
+/// All that is copied within the object by one patch, in bytes of JSON, about: a copy of a copy doubles, so
+/// a short patch could ask for any size. As the largest body.
+const MAX_COPIED: usize = crate::request::MAX_BODY;
+/// How deep an object may be, as that of a body.
+const MAX_DEPTH: usize = 64;
+
 /// Why one operation cannot be carried out.
 type Refusal = &'static str;
 
@@ -18,6 +24,7 @@ pub(crate) fn json_patch(target: &Value, patch: &Value) -> Result<Value, ApiStat
         return Err(ApiStatus::bad_request(format!("a JSON patch has at most {MAX_OPERATIONS} operations")));
     }
     let mut patched = target.clone();
+    let mut copied_bytes = 0_usize;
     for (index, operation) in operations.iter().enumerate() {
         let text = |key: &str| operation.get(key).and_then(Value::as_str);
         let (op, path) = (text("op").unwrap_or("?"), text("path"));
@@ -28,18 +35,31 @@ pub(crate) fn json_patch(target: &Value, patch: &Value) -> Result<Value, ApiStat
         let from = || text("from").and_then(self::pointer).ok_or("it needs a from");
         let value = || operation.get("value").cloned().ok_or("it needs a value");
         let done = match op {
-            "add" => value().and_then(|value| add(&mut patched, &pointer, value)),
+            "add" => value().and_then(|value| {
+                check_depth(&pointer, &value)?;
+                add(&mut patched, &pointer, value)
+            }),
             "remove" => remove(&mut patched, &pointer).map(drop),
-            "replace" => value().and_then(|value| replace(&mut patched, &pointer, value)),
+            "replace" => value().and_then(|value| {
+                check_depth(&pointer, &value)?;
+                replace(&mut patched, &pointer, value)
+            }),
             "move" => from().and_then(|from| {
                 if pointer.len() > from.len() && pointer.starts_with(&from) {
                     return Err("a value cannot be moved into itself");
                 }
                 let moved = remove(&mut patched, &from)?;
+                check_depth(&pointer, &moved)?;
                 add(&mut patched, &pointer, moved)
             }),
             "copy" => from().and_then(|from| {
-                let copied = get(&patched, &from).ok_or("there is nothing at from")?.clone();
+                let copied = get(&patched, &from).ok_or("there is nothing at from")?;
+                check_depth(&pointer, copied)?;
+                copied_bytes = copied_bytes.saturating_add(size(copied));
+                if copied_bytes > MAX_COPIED {
+                    return Err("it copies too much");
+                }
+                let copied = copied.clone();
                 add(&mut patched, &pointer, copied)
             }),
             "test" => value().and_then(|value| match get(&patched, &pointer) {
@@ -61,6 +81,34 @@ pub(crate) fn json_patch(target: &Value, patch: &Value) -> Result<Value, ApiStat
         }
     }
     Ok(patched)
+}
+
+/// Whether the object stays as flat as a body has to be with this value there.
+fn check_depth(pointer: &[String], value: &Value) -> Result<(), Refusal> {
+    if pointer.len().saturating_add(depth(value)) > MAX_DEPTH {
+        return Err("the object would be nested too deep");
+    }
+    Ok(())
+}
+
+/// How deep a value is. No value here is deeper than a body may be, see [`check_depth`].
+fn depth(value: &Value) -> usize {
+    let inner = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(map) => map.values().map(depth).max(),
+        _ => return 0,
+    };
+    inner.unwrap_or(0) + 1
+}
+
+/// What a value takes as JSON, about.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| size(item) + 1).sum::<usize>() + 2,
+        Value::Object(map) => map.iter().map(|(key, item)| key.len() + size(item) + 4).sum::<usize>() + 2,
+        _ => 8,
+    }
 }
 
 /// Reads a pointer, RFC 6901.

@@ -220,3 +220,28 @@ proptest! {
         prop_assert_eq!(strategic_merge(&target, &patch).expect("a good patch"), merged);
     }
 }
+
+/// A patch that doubles a value again and again.
+fn doubling(times: usize, path: impl Fn(usize) -> String) -> Value {
+    let mut operations = vec![json!({ "op": "add", "path": "/z", "value": ["x".repeat(1_000)] })];
+    operations.extend((0..times).map(|time| json!({ "op": "copy", "from": "/z", "path": path(time) })));
+    operations.into()
+}
+
+#[test]
+fn a_patch_that_copies_copies_grows_no_further_than_a_body() {
+    let refused = json_patch(&json!({}), &doubling(60, |_| "/z/-".to_owned())).expect_err("too much");
+    assert!(refused.message.contains("copies too much"), "{}", refused.message);
+    json_patch(&json!({}), &doubling(5, |_| "/z/-".to_owned())).expect("a few copies");
+}
+
+#[test]
+fn a_patch_makes_nothing_deeper_than_a_body_may_be() {
+    let deeper = |time: usize| format!("/z{}", "/0".repeat(1 << time));
+    let refused = json_patch(&json!({ "z": [[[1]]] }), &doubling(15, deeper)).expect_err("too deep");
+    assert_eq!(refused.code, 422);
+    let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
+    let patch = json!([{ "op": "add", "path": "/z", "value": deep }]);
+    let refused = json_patch(&json!({}), &patch).expect_err("too deep");
+    assert!(refused.message.contains("too deep"), "{}", refused.message);
+}
