@@ -22,7 +22,7 @@ use anyhow::Context as _;
 use keyward_keys::{Change, KeyIndex, KeyView};
 use keyward_resource::{KINDS, ObjectKey, Reports, State};
 use keyward_store::{Event, Revision, Selector, Store, StoreError, Watch};
-use keyward_translate::xds::{CLUSTER, ENDPOINT, EXTENSION};
+use keyward_translate::xds::{CLUSTER, ENDPOINT, EXTENSION, ROUTE, SECRET};
 use keyward_translate::{
     Encoder, FilterCode, LastGood, Output, Settings, Translator, XdsResources, misconfigured_node,
 };
@@ -75,6 +75,8 @@ pub(crate) struct ControlLoop {
     last_good: LastGood,
     /// The last good versions that all proxies have accepted: what to go back to when one refuses.
     confirmed: LastGood,
+    /// Proxies have accepted something since the start.
+    is_confirmed: bool,
     remembered: Remembered,
     revision: Revision,
     /// What the index is to be told: once it is clear which namespaces are watched.
@@ -115,6 +117,7 @@ impl ControlLoop {
             encoders: BTreeMap::new(),
             last_good: LastGood::default(),
             confirmed: LastGood::default(),
+            is_confirmed: false,
             revision: Revision::default(),
             key_changes: Vec::new(),
             questions: Vec::new(),
@@ -185,10 +188,10 @@ impl ControlLoop {
 
     /// Keeps the last good versions that are needed beyond a restart.
     async fn remember(&mut self) {
-        let Self { remembered, last_good, objects, reports, .. } = self;
+        let Self { remembered, last_good, confirmed, objects, reports, .. } = self;
         let is_rejected =
             |object: &ObjectKey| reports.get(object).is_some_and(|report| report.state == State::Rejected);
-        remembered.settle(last_good, |object| objects.revision_of(object), is_rejected).await;
+        remembered.settle(last_good, confirmed, |object| objects.revision_of(object), is_rejected).await;
         self.remember_due = false;
     }
 
@@ -197,6 +200,7 @@ impl ControlLoop {
         self.objects = Objects::default();
         self.last_good = self.remembered.load().await?;
         self.confirmed = self.last_good.clone();
+        self.is_confirmed = false;
         let mut key_changes: Vec<Change> = Vec::new();
         let mut from = None;
         for kind in KINDS {
@@ -307,8 +311,13 @@ impl ControlLoop {
     /// What is served is good for sure once there are proxies and they all have it.
     fn confirm(&mut self) {
         let clients = self.outlets.ads.clients();
-        if !clients.is_empty() && self.told.keys().all(|role| accepted(&self.outlets.xds, &clients, role)) {
+        let confirms = |(role, told): (&String, &Told)| {
+            accepted(&self.outlets.xds, &clients, role) && asked_for(&told.resources, &clients, role)
+        };
+        if !clients.is_empty() && self.told.iter().all(confirms) {
             self.confirmed.clone_from(&self.last_good);
+            self.is_confirmed = true;
+            self.remember_due |= self.remembered.keeps_any();
         }
     }
 
@@ -328,7 +337,8 @@ impl ControlLoop {
             XdsEvent::Nacked(nack) => {
                 tracing::error!(
                     node = %client.node_id, type_url = %nack.type_url,
-                    "a proxy refused configuration: {}", nack.message
+                    resources = ?nack.resources.iter().map(|resource| &*resource.name).collect::<Vec<_>>(),
+                    "a proxy refused configuration: {}", report::words(&nack.message)
                 );
                 if &*nack.type_url == EXTENSION && self.filter.refused(&client.node_key) {
                     tracing::info!(role = %client.node_key, "offering the filter again in another VM");
@@ -365,6 +375,19 @@ fn accepted(xds: &keyward_xds::Cache, clients: &[ClientStatus], role: &str) -> b
     clients.iter().filter(|client| &*client.client.node_key == role).all(|client| {
         let version = client.snapshot.as_deref();
         client.in_sync() && version == published.as_ref().map(keyward_xds::Snapshot::version)
+    })
+}
+
+/// Whether all proxies of a role have come to ask for their routes and secrets, which they do only once
+/// they have taken listeners and clusters: until then nothing is known of those.
+fn asked_for(resources: &XdsResources, clients: &[ClientStatus], role: &str) -> bool {
+    let counts = [(ROUTE, resources.routes.len()), (SECRET, resources.secrets.len())];
+    clients.iter().filter(|client| &*client.client.node_key == role).all(|client| {
+        counts.iter().all(|(type_url, count)| {
+            let held =
+                client.types.iter().filter(|of| &*of.type_url == *type_url).map(|of| of.held).sum::<usize>();
+            held >= *count
+        })
     })
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Objects {
     /// The present version of each object that has a stored status.
     versions: OrdMap<ObjectKey, Version>,
     /// Objects that a proxy has refused, in these versions, and what it said.
-    refused: BTreeMap<ObjectKey, (Revision, String)>,
+    refused: BTreeMap<ObjectKey, (u64, String)>,
     /// Objects that nobody else reports on, and what there is to say of them.
     others: BTreeMap<ObjectKey, Vec<String>>,
 }
@@ -121,11 +121,11 @@ impl Objects {
     /// Withholds the present version of an object that a proxy has refused, until there is another.
     /// Whether it was not withheld before.
     pub(crate) fn withhold(&mut self, object: &ObjectKey, why: &str) -> bool {
-        let Some(version) = self.versions.get(object) else { return false };
-        if self.refused.get(object).is_some_and(|(refused, _)| *refused == version.content) {
+        let Some(version) = self.revision_of(object) else { return false };
+        if self.refused.get(object).is_some_and(|(refused, _)| *refused == version) {
             return false;
         }
-        self.refused.insert(object.clone(), (version.content, why.to_owned()));
+        self.refused.insert(object.clone(), (version, why.to_owned()));
         self.input.withheld.insert(object.clone());
         true
     }

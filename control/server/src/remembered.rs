@@ -18,7 +18,16 @@ use crate::objects::Content;
 /// In front of the kind of what is kept. No kind of the API begins like this.
 const PREFIX: &str = "~LastGood/";
 /// The kinds of which last good versions are kept.
-const KEPT: &[&str] = &["Gateway", "RouteTable", "Secret", "Settings", "Upstream", "VirtualService"];
+const KEPT: &[&str] = &[
+    "Gateway",
+    "RouteOption",
+    "RouteTable",
+    "Secret",
+    "Settings",
+    "Upstream",
+    "VirtualHostOption",
+    "VirtualService",
+];
 
 /// What is needed to keep last good versions.
 pub(crate) struct Remembered {
@@ -79,6 +88,11 @@ impl Remembered {
         Ok(last_good)
     }
 
+    /// Whether anything is kept that may have to be given up.
+    pub(crate) fn keeps_any(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
     /// Takes note of the present version of an object, without its status.
     pub(crate) fn saw(&mut self, content: &Content) {
         let Content { object, value, revision, created } = content;
@@ -92,20 +106,23 @@ impl Remembered {
 
     /// Keeps the last good versions that a server which starts now would not find to be good, and gives up
     /// the others. `current` is the revision that made an object what it is, `None` when it does not
-    /// exist; `is_rejected` tells whether it is rejected as it is.
+    /// exist; what is `confirmed` is given up only once proxies have taken something newer: one may still
+    /// refuse it. `is_rejected` tells whether it is rejected as it is.
     ///
     /// A failure of the store is told and made good the next time.
     pub(crate) async fn settle(
         &mut self,
         last_good: &LastGood,
+        confirmed: &LastGood,
         current: impl Fn(&ObjectKey) -> Option<u64>,
         is_rejected: impl Fn(&ObjectKey) -> bool,
     ) {
         let good: BTreeMap<ObjectKey, u64> =
             last_good.versions().map(|version| (version.object, version.resource_version)).collect();
         self.versions.retain(|object, versions| {
-            let (current, good) = (current(object), good.get(object).copied());
-            versions.retain(|revision, _| Some(*revision) == current || Some(*revision) == good);
+            // One that a proxy may yet refuse is followed by the one before.
+            let wanted = [current(object), good.get(object).copied(), confirmed.version_of(object)];
+            versions.retain(|revision, _| wanted.contains(&Some(*revision)));
             !versions.is_empty()
         });
         // A Secret may be gone altogether while a VirtualService is served with it: of all other objects
@@ -115,8 +132,14 @@ impl Remembered {
             .filter(|(object, revision)| current(object) != Some(**revision) || is_rejected(object))
             .map(|(object, revision)| (object, *revision))
             .collect();
-        let surplus: BTreeSet<ObjectKey> =
-            self.kept.keys().filter(|object| !needed.contains_key(object)).cloned().collect();
+        let may_return = |object: &ObjectKey, revision: u64| {
+            current(object).is_some() && confirmed.version_of(object) == Some(revision)
+        };
+        let surplus = self.kept.iter().filter(|(object, revision)| {
+            !needed.contains_key(object)
+                && (current(object) == Some(**revision) || !may_return(object, **revision))
+        });
+        let surplus: BTreeSet<ObjectKey> = surplus.map(|(object, _)| object.clone()).collect();
         for (object, revision) in needed {
             if self.kept.get(object) != Some(&revision)
                 && let Some(body) = self.versions.get(object).and_then(|versions| versions.get(&revision))

@@ -18,7 +18,9 @@ use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports, Resource};
 
 use crate::proxy::Proxy;
-use crate::translate::kind::{GATEWAY, ROUTE_TABLE, SECRET, SETTINGS, UPSTREAM, VIRTUAL_SERVICE};
+use crate::translate::kind::{
+    GATEWAY, ROUTE_OPTION, ROUTE_TABLE, SECRET, SETTINGS, UPSTREAM, VIRTUAL_HOST_OPTION, VIRTUAL_SERVICE,
+};
 
 /// What holds for everything. Most of it does not come from resources; of the rest, this is what holds
 /// unless the `Settings` say otherwise.
@@ -96,10 +98,14 @@ pub struct Input {
 pub struct LastGood {
     pub(crate) virtual_services: BTreeMap<ObjectRef, Arc<VirtualService>>,
     pub(crate) route_tables: BTreeMap<ObjectRef, Arc<RouteTable>>,
+    pub(crate) virtual_host_options: BTreeMap<ObjectRef, Arc<VirtualHostOption>>,
+    pub(crate) route_options: BTreeMap<ObjectRef, Arc<RouteOption>>,
     pub(crate) gateways: BTreeMap<ObjectRef, Arc<Gateway>>,
     pub(crate) upstreams: BTreeMap<ObjectRef, Arc<Upstream>>,
     pub(crate) secrets: BTreeMap<ObjectRef, Arc<TlsSecret>>,
     pub(crate) settings: Option<Arc<SettingsObject>>,
+    /// Never fallen back to, and so no versions to keep.
+    pub(crate) upstream_groups: BTreeMap<ObjectRef, Arc<UpstreamGroup>>,
 }
 
 /// Names a version of an object.
@@ -163,11 +169,14 @@ impl LastGood {
     pub fn versions(&self) -> impl Iterator<Item = Version> {
         let services = self.virtual_services.values().map(|service| (VIRTUAL_SERVICE, &service.meta));
         let tables = self.route_tables.values().map(|table| (ROUTE_TABLE, &table.meta));
+        let of_hosts = self.virtual_host_options.values().map(|shared| (VIRTUAL_HOST_OPTION, &shared.meta));
+        let of_routes = self.route_options.values().map(|shared| (ROUTE_OPTION, &shared.meta));
         let gateways = self.gateways.values().map(|gateway| (GATEWAY, &gateway.meta));
         let upstreams = self.upstreams.values().map(|upstream| (UPSTREAM, &upstream.meta));
         let secrets = self.secrets.values().map(|secret| (SECRET, &secret.meta));
         let settings = self.settings.iter().map(|settings| (SETTINGS, &settings.meta));
-        let all = gateways.chain(tables).chain(secrets).chain(settings).chain(upstreams).chain(services);
+        let all = gateways.chain(of_routes).chain(tables).chain(secrets).chain(settings).chain(upstreams);
+        let all = all.chain(of_hosts).chain(services);
         all.map(|(kind, meta)| Version {
             object: ObjectKey::new(kind, &meta.namespace, &meta.name),
             generation: meta.generation,
@@ -181,6 +190,32 @@ impl LastGood {
         self.settings.as_deref()
     }
 
+    /// Whether other settings or upstream groups are remembered: they stand behind all routes.
+    #[must_use]
+    pub fn groups_or_settings_differ(&self, other: &Self) -> bool {
+        self.settings != other.settings || self.upstream_groups != other.upstream_groups
+    }
+
+    /// The revision of the version of an object that is remembered.
+    #[must_use]
+    pub fn version_of(&self, object: &ObjectKey) -> Option<u64> {
+        let reference = object.object_ref();
+        let meta = match object.kind {
+            VIRTUAL_SERVICE => &self.virtual_services.get(&reference)?.meta,
+            ROUTE_TABLE => &self.route_tables.get(&reference)?.meta,
+            VIRTUAL_HOST_OPTION => &self.virtual_host_options.get(&reference)?.meta,
+            ROUTE_OPTION => &self.route_options.get(&reference)?.meta,
+            GATEWAY => &self.gateways.get(&reference)?.meta,
+            UPSTREAM => &self.upstreams.get(&reference)?.meta,
+            SECRET => &self.secrets.get(&reference)?.meta,
+            SETTINGS => {
+                &self.settings.as_ref().filter(|settings| settings.meta.object_ref() == reference)?.meta
+            }
+            _ => return None,
+        };
+        Some(meta.resource_version)
+    }
+
     /// Takes back a version that was remembered before a restart. Objects of kinds of which none are
     /// remembered make no difference.
     pub fn restore(&mut self, resource: Resource) {
@@ -190,6 +225,12 @@ impl LastGood {
             }
             Resource::RouteTable(table) => {
                 self.route_tables.insert(table.meta.object_ref(), Arc::new(table));
+            }
+            Resource::VirtualHostOption(shared) => {
+                self.virtual_host_options.insert(shared.meta.object_ref(), Arc::new(shared));
+            }
+            Resource::RouteOption(shared) => {
+                self.route_options.insert(shared.meta.object_ref(), Arc::new(shared));
             }
             Resource::Gateway(gateway) => {
                 self.gateways.insert(gateway.meta.object_ref(), Arc::new(gateway));

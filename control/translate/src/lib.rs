@@ -19,4 +19,4 @@ pub mod xds;
 
 pub use input::{Input, LastGood, Output, Routing, Settings, Version};
 pub use translate::{Translator, translate};
-pub use xds::{Encoded, Encoder, FilterCode, XdsResources, filter_config, misconfigured_node, xds};
+pub use xds::{Blame, Encoded, Encoder, FilterCode, XdsResources, filter_config, misconfigured_node, xds};

@@ -10,6 +10,7 @@ mod metrics;
 mod model;
 mod mtls;
 mod proxies;
+mod refusals;
 mod rollout;
 mod secrets;
 mod survival;

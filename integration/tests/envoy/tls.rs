@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 use crate::kit::{SOON, secret, secured, site, virtual_service};
 
 /// The host of all of these tests; `web` and `foreign` of `testdata/tls` are for it.
-const NAME: &str = "example.com";
+pub(crate) const NAME: &str = "example.com";
 
 fn file(name: &str) -> PathBuf {
     paths::testdata("tls").join(name)
 }
 
-fn text(name: &str) -> String {
+pub(crate) fn text(name: &str) -> String {
     std::fs::read_to_string(file(name)).unwrap()
 }
 
@@ -58,7 +58,7 @@ fn gateways(stack: &Stack, address: SocketAddr) {
 }
 
 /// A virtual service with TLS.
-fn with_tls(name: &str, host: &str, options: Value, ssl: Value) -> Value {
+pub(crate) fn with_tls(name: &str, host: &str, options: Value, ssl: Value) -> Value {
     let mut service = virtual_service(name, &[host], options, &[("/", json!({}))]);
     service["spec"]["sslConfig"] = ssl;
     service
@@ -116,7 +116,7 @@ impl Tls {
 
 /// Waits until handshakes show this certificate, and requests get this status, on many connections in
 /// a row: each worker of Envoy hears of a change by itself.
-fn eventually(stack: &Stack, address: SocketAddr, name: &str, shown: &str, status: u16) {
+pub(crate) fn eventually(stack: &Stack, address: SocketAddr, name: &str, shown: &str, status: u16) {
     let settled = wait::until(SOON, &format!("{name} to be served with {shown}"), || {
         for _ in 0..8 {
             let mut connection = connect(address, name)?;
@@ -129,7 +129,7 @@ fn eventually(stack: &Stack, address: SocketAddr, name: &str, shown: &str, statu
     settled.unwrap_or_else(|error| panic!("{error:#}\n{}", stack.logs()));
 }
 
-fn start() -> (Stack, SocketAddr) {
+pub(crate) fn start() -> (Stack, SocketAddr) {
     let stack = Stack::start(Options::default()).unwrap();
     let address = free_address().unwrap();
     gateways(&stack, address);

@@ -247,7 +247,7 @@ impl<M> Peer<M> {
         if let Event::Nacked(nack) = &event {
             tracing::warn!(
                 node = %self.client.node_id, stream = self.stream, type_url = %nack.type_url,
-                resources = nack.resources.len(), code = nack.code, message = %nack.message,
+                resources = nack.resources.len(), code = nack.code,
                 "xds client refused a response"
             );
         }

@@ -10,9 +10,37 @@ use tokio::time::Instant;
 use super::{ControlLoop, REPORT_STEP, Told};
 use crate::published::Published;
 
-/// What is said of an object that a proxy refuses.
-fn refusal(node: &str, message: &str) -> String {
-    format!("proxy {node} refuses it: {}", message.trim())
+/// So much of a proxy's words is told: a reason is stored, shown and logged, and Envoy often writes out
+/// all of what it refuses, which says no more than the object itself.
+const MAX_WORDS: usize = 1024;
+
+/// A resource that a proxy refuses as it is told now.
+struct Refusal {
+    node: Arc<str>,
+    /// The objects that it may be the fault of.
+    objects: Vec<ObjectKey>,
+    /// What the proxy says.
+    words: String,
+}
+
+/// The words of a proxy, without what they must not bring along: Envoy keeps contents of secrets out of
+/// its messages, and no PEM block gets through here if it ever does not.
+pub(super) fn words(message: &str) -> String {
+    /// How every key and certificate begins.
+    const PEM: &str = "-----BEGIN";
+    let message = message.trim();
+    let safe = message.split(PEM).next().unwrap_or_default();
+    let cut = &safe[..safe.floor_char_boundary(MAX_WORDS)];
+    if cut.len() == message.len() { cut.to_owned() } else { format!("{}...", cut.trim_end()) }
+}
+
+// === impl Refusal ===
+
+impl Refusal {
+    /// What is said of an object that a proxy refuses.
+    fn reason(&self) -> String {
+        format!("proxy {} refuses it: {}", self.node, self.words)
+    }
 }
 
 // === impl ControlLoop ===
@@ -22,27 +50,56 @@ impl ControlLoop {
     /// Whether anything is withheld that was not before.
     pub(super) fn withhold(&mut self) -> bool {
         let mut any = false;
-        for (node, objects, message) in self.refusals() {
-            if let [object] = objects.as_slice() {
-                any |= self.objects.withhold(object, &refusal(&node, &message));
+        for refusal in self.refusals() {
+            if let [object] = refusal.objects.as_slice()
+                && self.objects.withhold(object, &refusal.reason())
+            {
+                tracing::warn!(%object, "a proxy refuses it, its last good version serves");
+                any = true;
             }
         }
         any
     }
 
-    /// What proxies refuse: which one, the objects that it may be the fault of, and what the proxy says.
-    fn refusals(&self) -> Vec<(Arc<str>, Vec<ObjectKey>, Arc<str>)> {
+    /// What proxies refuse of what they are told now. What one said of something older is about other
+    /// places and other objects.
+    fn refusals(&self) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         for client in self.outlets.ads.clients() {
-            let Some(Told { resources, .. }) = self.told.get(&*client.client.node_key) else { continue };
+            let role = &*client.client.node_key;
+            let (Some(Told { resources, .. }), Some(published)) =
+                (self.told.get(role), self.outlets.xds.get(role))
+            else {
+                continue;
+            };
             for one_type in &client.types {
                 for refused in &one_type.rejected {
-                    let objects = resources.blame(&one_type.type_url, &refused.name, &refused.message);
-                    refusals.push((client.client.node_id.clone(), objects, refused.message.clone()));
+                    let present = published.get(&one_type.type_url, &refused.name);
+                    if present.is_none_or(|present| present.version() != &refused.version) {
+                        continue;
+                    }
+                    let blame = resources.blame(&one_type.type_url, &refused.name, &refused.message);
+                    refusals.push(Refusal {
+                        node: client.client.node_id.clone(),
+                        objects: blame.among(|object| self.is_new(object)),
+                        words: words(&refused.message),
+                    });
                 }
             }
         }
         refusals
+    }
+
+    /// Whether an object is served in another version than when all proxies had accepted everything.
+    /// Nobody is, as far as it matters, when something changed that stands behind all of them.
+    fn is_new(&self, object: &ObjectKey) -> bool {
+        let before = self.confirmed.version_of(object);
+        // After a restart the only version that is known to be good is one that was kept.
+        let known = match self.is_confirmed {
+            true => !self.confirmed.groups_or_settings_differ(&self.last_good),
+            false => before.is_some(),
+        };
+        known && before != self.last_good.version_of(object)
     }
 
     /// Makes sure that what is new is said, together with what comes within a moment.
@@ -55,12 +112,12 @@ impl ControlLoop {
         self.report_at = None;
         let mut reports = self.reports.clone();
         let mut proxies = self.served();
-        for (node, objects, message) in self.refusals() {
-            let reason = refusal(&node, &message);
-            for object in objects {
+        for refusal in self.refusals() {
+            let reason = refusal.reason();
+            for object in refusal.objects {
                 let of_object = proxies.entry(object.clone()).or_default();
-                let of_proxy = of_object.entry(node.to_string()).or_default();
-                of_proxy.merge(Report { state: State::Rejected, reasons: vec![message.trim().to_owned()] });
+                let of_proxy = of_object.entry(refusal.node.to_string()).or_default();
+                of_proxy.merge(Report { state: State::Rejected, reasons: vec![refusal.words.clone()] });
                 reports.reject(object, reason.clone());
             }
         }
@@ -89,7 +146,7 @@ impl ControlLoop {
             reports.accept(object.clone());
             for refused in client.types.iter().flat_map(|one_type| &one_type.rejected) {
                 let (node, name) = (&client.client.node_id, &refused.name);
-                let message = refused.message.trim();
+                let message = words(&refused.message);
                 reports.reject(object.clone(), format!("proxy {node} refuses {name}: {message}"));
             }
         }

@@ -42,7 +42,7 @@ async fn a_last_good_version_outlives_a_restart_for_as_long_as_it_is_needed() {
     let mut remembered = Remembered::new(store.clone());
     remembered.saw(&content(3, 80));
     let good = decoded(3, 80);
-    remembered.settle(&good, |_| Some(3), |_| false).await;
+    remembered.settle(&good, &good, |_| Some(3), |_| false).await;
     assert_eq!(
         store.revision().await.expect("a revision").0,
         0,
@@ -51,13 +51,15 @@ async fn a_last_good_version_outlives_a_restart_for_as_long_as_it_is_needed() {
 
     // A newer version is rejected.
     remembered.saw(&content(5, 81));
-    remembered.settle(&good, |_| Some(5), |_| true).await;
+    remembered.settle(&good, &good, |_| Some(5), |_| true).await;
     let mut restarted = Remembered::new(store.clone());
     assert_eq!(restarted.load().await.expect("what was kept"), good);
 
-    // Its successor is good.
+    // Its successor may be good, but no proxy has said so: after another restart it may be needed again.
     restarted.saw(&content(7, 82));
-    restarted.settle(&decoded(7, 82), |_| Some(7), |_| false).await;
+    restarted.settle(&decoded(7, 82), &good, |_| Some(7), |_| false).await;
+    assert_eq!(Remembered::new(store.clone()).load().await.expect("what was kept"), good);
+    restarted.settle(&decoded(7, 82), &decoded(7, 82), |_| Some(7), |_| false).await;
     assert_eq!(Remembered::new(store.clone()).load().await.expect("nothing"), LastGood::default());
 }
 
@@ -67,11 +69,25 @@ async fn what_is_good_no_more_through_no_change_of_its_own_is_kept_too() {
     let mut remembered = Remembered::new(store.clone());
     remembered.saw(&content(3, 80));
     let good = decoded(3, 80);
-    remembered.settle(&good, |_| Some(3), |_| true).await;
+    remembered.settle(&good, &good, |_| Some(3), |_| true).await;
     assert_eq!(Remembered::new(store.clone()).load().await.expect("what was kept"), good);
     // Even when it is deleted, for as long as something that is served needs it.
-    remembered.settle(&good, |_| None, |_| false).await;
+    remembered.settle(&good, &good, |_| None, |_| false).await;
     assert_eq!(Remembered::new(store.clone()).load().await.expect("what was kept"), good);
-    remembered.settle(&LastGood::default(), |_| None, |_| false).await;
+    remembered.settle(&LastGood::default(), &LastGood::default(), |_| None, |_| false).await;
     assert_eq!(Remembered::new(store).load().await.expect("nothing"), LastGood::default());
+}
+
+#[tokio::test]
+async fn a_version_that_a_proxy_refuses_later_has_one_before_it() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut remembered = Remembered::new(store.clone());
+    let (good, new) = (decoded(3, 80), decoded(5, 81));
+    remembered.saw(&content(3, 80));
+    remembered.settle(&good, &good, |_| Some(3), |_| false).await;
+    // The newer version is taken for good until a proxy refuses it.
+    remembered.saw(&content(5, 81));
+    remembered.settle(&new, &good, |_| Some(5), |_| false).await;
+    remembered.settle(&good, &good, |_| Some(5), |_| true).await;
+    assert_eq!(Remembered::new(store).load().await.expect("what was kept"), good);
 }

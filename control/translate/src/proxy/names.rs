@@ -132,6 +132,13 @@ pub struct Step {
     pub name: Option<String>,
 }
 
+/// What stands for a route table in the name of a route: `rt:<namespace>.<name>`. No name that users
+/// give a route becomes one.
+#[must_use]
+pub fn table_step(table: &ObjectRef) -> String {
+    format!("rt:{}.{}", table.namespace, table.name)
+}
+
 /// The route of one matcher: `<auth id>|<virtual host>/<route>/<matcher index>`, and without
 /// `<auth id>|` when the route is open. `<route>` is the name that the user gave, else the index; with
 /// delegation `/rt:<namespace>.<name>/<route>` follows for each table.
@@ -143,7 +150,7 @@ pub fn route(auth_id: Option<&str>, host: &str, steps: &[Step], matcher: usize) 
     let mut path = plain(host);
     for step in steps {
         if let Some(table) = &step.table {
-            path.push_str(&format!("/rt:{}.{}", table.namespace, table.name));
+            path.push_str(&format!("/{}", table_step(table)));
         }
         path.push('/');
         match step.name.as_deref().map(plain) {

@@ -169,11 +169,11 @@ impl Seen {
         follow(&mut self.table_problems, problems, PartialEq::eq, |reference, _, _| {
             note(ROUTE_TABLE, reference);
         });
-        let options = input.virtual_host_options.iter();
+        let options = known.virtual_host_options.iter();
         follow(&mut self.virtual_host_options, options, Arc::ptr_eq, |reference, _, _| {
             note(VIRTUAL_HOST_OPTION, reference);
         });
-        follow(&mut self.route_options, input.route_options.iter(), Arc::ptr_eq, |reference, _, _| {
+        follow(&mut self.route_options, known.route_options.iter(), Arc::ptr_eq, |reference, _, _| {
             note(ROUTE_OPTION, reference);
         });
         follow(&mut self.upstream_groups, input.upstream_groups.iter(), Arc::ptr_eq, |reference, _, _| {

@@ -8,6 +8,7 @@ mod hosts;
 mod memo;
 mod served;
 mod settings;
+mod shared;
 mod tables;
 mod tls;
 mod upstreams;
@@ -53,8 +54,8 @@ struct Known<'a> {
     auth_headers: BTreeSet<String>,
     upstreams: Upstreams,
     tables: Tables,
-    virtual_host_options: &'a BTreeMap<ObjectRef, Arc<VirtualHostOption>>,
-    route_options: &'a BTreeMap<ObjectRef, Arc<RouteOption>>,
+    virtual_host_options: BTreeMap<ObjectRef, Arc<VirtualHostOption>>,
+    route_options: BTreeMap<ObjectRef, Arc<RouteOption>>,
     upstream_groups: &'a BTreeMap<ObjectRef, Arc<UpstreamGroup>>,
     withheld: &'a BTreeSet<ObjectKey>,
 }
@@ -91,8 +92,18 @@ impl Translator {
             auth_configs,
             upstreams: upstreams::choose(input, settings, &secrets, &last_good.upstreams, &mut reports),
             tables: tables::choose(input, last_good, &mut remembered, &mut reports),
-            virtual_host_options: &input.virtual_host_options,
-            route_options: &input.route_options,
+            virtual_host_options: shared::choose(
+                &input.virtual_host_options,
+                &input.withheld,
+                &last_good.virtual_host_options,
+                &mut reports,
+            ),
+            route_options: shared::choose(
+                &input.route_options,
+                &input.withheld,
+                &last_good.route_options,
+                &mut reports,
+            ),
             upstream_groups: &input.upstream_groups,
             withheld: &input.withheld,
         };
@@ -103,6 +114,9 @@ impl Translator {
         let served =
             served::choose(input, settings, &bindings, &secrets, &last_good.virtual_services, &mut reports);
         remembered.upstreams = known.upstreams.last_good();
+        remembered.virtual_host_options.clone_from(&known.virtual_host_options);
+        remembered.route_options.clone_from(&known.route_options);
+        remembered.upstream_groups.clone_from(&input.upstream_groups);
         for group in input.upstream_groups.values() {
             let key = ObjectKey::new(kind::UPSTREAM_GROUP, &group.meta.namespace, &group.meta.name);
             reports.accept(key.clone());

@@ -1,44 +1,180 @@
 //! Whom to blame when Envoy refuses a resource.
 
-use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
-use keyward_resource::{ObjectKey, ObjectRef};
-use prost::Message;
+mod message;
 
-use super::{ROUTE, XdsResources, kind_key};
-use crate::proxy::names;
+use std::collections::BTreeSet;
+
+use keyward_resource::{ObjectKey, ObjectRef};
+
+use self::message::{mentions, places};
+use super::{LISTENER, ROUTE, XdsResources, kind_key};
+use crate::proxy::{Chain, Listener, Route, VirtualHost, names};
 use crate::translate::kind;
 
 /// How Envoy's validation names a virtual host: by its place, as in `VirtualHosts[3]: ...`.
-const PLACE: &str = "VirtualHosts[";
+const HOST_PLACE: &str = "VirtualHosts[";
+/// A route of it.
+const ROUTE_PLACE: &str = "Routes[";
+/// A filter chain of a listener.
+const CHAIN_PLACE: &str = "FilterChains[";
+/// What Envoy says of a listener whose address is the trouble: nobody's fault but the gateway's.
+const ADDRESS_TROUBLE: &[&str] = &["cannot bind", "duplicate address"];
 
-/// The virtual service whose virtual host has this name.
-fn virtual_service(host: &str) -> Option<ObjectRef> {
-    // Namespaces hold no dot.
-    let (namespace, name) = host.strip_prefix('!').unwrap_or(host).split_once('.')?;
-    Some(ObjectRef::new(namespace, name))
+/// Whose fault a refusal may be. Both lists are sorted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Blame {
+    /// Whom the message leads to; when it leads to nobody, everybody who may have done it.
+    pub named: Vec<ObjectKey>,
+    /// Everybody who may have done it, also by way of somebody who is named.
+    pub possible: Vec<ObjectKey>,
 }
 
-/// The places of virtual hosts in a message.
-fn places(message: &str) -> impl Iterator<Item = usize> {
-    message.split(PLACE).skip(1).filter_map(|rest| rest.split_once(']')?.0.parse().ok())
+/// A virtual host, and a route of it if it is known which.
+type Found<'a> = (&'a VirtualHost, Option<&'a Route>);
+
+fn is_option(object: &ObjectKey) -> bool {
+    [kind::VIRTUAL_HOST_OPTION, kind::ROUTE_OPTION].contains(&object.kind)
 }
 
-/// Whether a message has this name, and not only a longer one that it is part of. A route name has the
-/// virtual host's before its first slash; what stands behind a slash is the user's own.
-fn mentions(message: &str, name: &str) -> bool {
-    let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    message.match_indices(name).any(|(at, _)| {
-        let before = message[..at].chars().next_back();
-        // A full stop that nothing follows ends a sentence.
-        let after = message[at + name.len()..].split(|c| !part(c)).next().unwrap_or_default();
-        before.is_none_or(|c| !part(c) && c != '/') && after.trim_end_matches('.').is_empty()
-    })
+fn service(host: &VirtualHost) -> ObjectKey {
+    kind_key(kind::VIRTUAL_SERVICE, &host.virtual_service)
 }
 
-/// What all of them are, if they are all the same.
-fn only(mut all: impl Iterator<Item = ObjectRef>) -> Option<ObjectRef> {
-    let first = all.next()?;
-    all.all(|other| other == first).then_some(first)
+/// The hosts and routes whose places a message tells.
+fn placed<'a>(chain: &'a Chain, message: &str) -> Vec<Found<'a>> {
+    let found = places(message, HOST_PLACE).filter_map(|(host, rest)| {
+        let host = chain.virtual_hosts.get(host)?;
+        let route = places(rest, ROUTE_PLACE).find_map(|(route, _)| host.routes.get(route));
+        Some((&**host, route))
+    });
+    found.collect()
+}
+
+/// The hosts and routes whose names are in a message.
+fn named<'a>(chain: &'a Chain, message: &str) -> Vec<Found<'a>> {
+    let mut found: Vec<Found<'a>> = Vec::new();
+    for host in &chain.virtual_hosts {
+        // A route has the name of its virtual host in its own.
+        if !mentions(message, &names::virtual_host(&host.virtual_service)) {
+            continue;
+        }
+        let before = found.len();
+        let routes = host.routes.iter().filter(|route| mentions(message, &route.name));
+        found.extend(routes.map(|route| (&**host, Some(route))));
+        if found.len() == before {
+            found.push((host, None));
+        }
+    }
+    found
+}
+
+fn of_routes(origin: &[ObjectKey], chain: &Chain, message: &str) -> Blame {
+    // A place decides: beside it Envoy often writes out the whole route configuration, with all names.
+    let placed = placed(chain, message);
+    let by_place = !placed.is_empty();
+    let found = if by_place { placed } else { named(chain, message) };
+    let services: BTreeSet<&ObjectRef> = found.iter().map(|(host, _)| &host.virtual_service).collect();
+    if services.len() != 1 {
+        let behind = chain.virtual_hosts.iter().flat_map(|host| &host.made_from);
+        return Blame::one_of(origin.iter().chain(behind).cloned());
+    }
+    let mut blamed = Blame::default();
+    for (host, route) in found {
+        let one = match route {
+            Some(route) => of_route(host, route),
+            // It may be a route that has no place in the message.
+            None if !by_place => Blame::one_of(host.made_from.iter().cloned().chain([service(host)])),
+            None => {
+                let shared = host.made_from.iter().filter(|object| object.kind == kind::VIRTUAL_HOST_OPTION);
+                Blame::one_of(shared.cloned().chain([service(host)]))
+            }
+        };
+        blamed.join(one);
+    }
+    blamed
+}
+
+/// A route is the fault of the object that says it, unless that shares options with others. Those that
+/// delegate to it hand down matchers and options, which the message cannot tell from its own.
+fn of_route(host: &VirtualHost, route: &Route) -> Blame {
+    let options = || host.made_from.iter().filter(|object| is_option(object)).cloned();
+    let on_the_way = |object: &&ObjectKey| {
+        let step = names::table_step(&object.object_ref());
+        object.kind == kind::ROUTE_TABLE && route.name.split('/').any(|part| part == step)
+    };
+    let tables = host.made_from.iter().filter(on_the_way).cloned();
+    Blame {
+        named: sorted(options().chain([route.from.clone()])),
+        possible: sorted(options().chain(tables).chain([route.from.clone(), service(host)])),
+    }
+}
+
+fn of_listener(origin: &[ObjectKey], listener: &Listener, message: &str) -> Blame {
+    let mut with_tls = listener.chains.iter().filter(|chain| chain.tls.is_some()).peekable();
+    if with_tls.peek().is_none() || ADDRESS_TROUBLE.iter().any(|trouble| message.contains(trouble)) {
+        return Blame::one_of(origin.iter().cloned());
+    }
+    // A chain with server names that is the fallback too becomes two.
+    let spread: Vec<&Chain> = listener.chains.iter().flat_map(super::listeners::spread).collect();
+    let by_place = places(message, CHAIN_PLACE).filter_map(|(place, _)| spread.get(place).copied());
+    let mut meant: Vec<&Chain> = by_place.collect();
+    if meant.is_empty() {
+        meant = with_tls.clone().filter(|chain| is_meant(chain, message)).collect();
+    }
+    let served = |chains: &[&Chain]| -> Vec<ObjectKey> {
+        sorted(chains.iter().flat_map(|chain| &chain.virtual_hosts).map(|host| service(host)))
+    };
+    if meant.is_empty() {
+        return Blame::one_of(origin.iter().cloned().chain(served(&with_tls.collect::<Vec<_>>())));
+    }
+    let named = served(&meant);
+    Blame { possible: sorted(origin.iter().cloned().chain(named.iter().cloned())), named }
+}
+
+/// Whether a message has the name of a chain in it, or a word that its TLS section says.
+fn is_meant(chain: &Chain, message: &str) -> bool {
+    let parameters = chain.tls.iter().map(|tls| &tls.terms.parameters);
+    let mut words = parameters
+        .flat_map(|parameters| parameters.cipher_suites.iter().chain(&parameters.ecdh_curves))
+        .flat_map(|word| word.split(['[', '|', ']']))
+        .filter(|word| !word.is_empty());
+    super::listeners::chain_names(chain).iter().any(|name| mentions(message, name))
+        || words.any(|word| mentions(message, word))
+}
+
+fn sorted(objects: impl Iterator<Item = ObjectKey>) -> Vec<ObjectKey> {
+    objects.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+// === impl Blame ===
+
+impl Blame {
+    /// Anybody of these.
+    fn one_of(objects: impl Iterator<Item = ObjectKey>) -> Self {
+        let possible = sorted(objects);
+        Self { named: possible.clone(), possible }
+    }
+
+    fn join(&mut self, other: Self) {
+        let Self { named, possible } = std::mem::take(self);
+        self.named = sorted(named.into_iter().chain(other.named));
+        self.possible = sorted(possible.into_iter().chain(other.possible));
+    }
+
+    /// Whom to hold it against, when these have changed since all was well: who has not changed has not
+    /// done it. When nobody has, everybody who is named.
+    ///
+    /// One alone may be withheld; of several it is not known which.
+    #[must_use]
+    pub fn among(self, changed: impl Fn(&ObjectKey) -> bool) -> Vec<ObjectKey> {
+        let Self { named, possible } = self;
+        let possible: Vec<ObjectKey> = possible.into_iter().filter(|object| changed(object)).collect();
+        if possible.is_empty() {
+            return named;
+        }
+        let both: Vec<ObjectKey> = named.into_iter().filter(|object| possible.contains(object)).collect();
+        if both.is_empty() { possible } else { both }
+    }
 }
 
 // === impl XdsResources ===
@@ -46,35 +182,26 @@ fn only(mut all: impl Iterator<Item = ObjectRef>) -> Option<ObjectRef> {
 impl XdsResources {
     /// The objects to blame when Envoy refuses this resource with this message.
     ///
-    /// One virtual service alone, when the message names its place in the route configuration, its
-    /// virtual host or one of its routes, and no other one's; else everything that the resource was made
-    /// from. It is what a text suggests: good for a status, not for a decision.
+    /// A message leads to a route, a virtual host or a filter chain when it has its place or its name, and
+    /// no other one's; from there to the objects that say it.
     #[must_use]
-    pub fn blame(&self, type_url: &str, name: &str, message: &str) -> Vec<ObjectKey> {
+    pub fn blame(&self, type_url: &str, name: &str, message: &str) -> Blame {
         let mut entries = self.origin.iter();
         let Some((_, origin)) = entries.find(|((url, of), _)| *url == type_url && of == name) else {
-            return Vec::new();
+            return Blame::default();
         };
-        if type_url == ROUTE
-            && let Some(one) = self.only_named(name, message)
-        {
-            let one = kind_key(kind::VIRTUAL_SERVICE, &one);
-            if origin.contains(&one) {
-                return vec![one];
+        let mut listeners = self.made_from.iter();
+        let blame = match type_url {
+            ROUTE => {
+                let chain = listeners.flat_map(|listener| &listener.chains).find(|chain| chain.name == name);
+                chain.map(|chain| of_routes(origin, chain, message))
             }
-        }
-        origin.clone()
-    }
-
-    /// The only virtual service of a route configuration that a message names.
-    fn only_named(&self, routes: &str, message: &str) -> Option<ObjectRef> {
-        let encoded = self.routes.iter().find(|encoded| encoded.name == routes)?;
-        let hosts = RouteConfiguration::decode(encoded.bytes.clone()).ok()?.virtual_hosts;
-        let placed = places(message).filter_map(|place| virtual_service(&hosts.get(place)?.name));
-        // A place decides: beside it Envoy often writes out the whole route configuration, with all names.
-        only(placed).or_else(|| {
-            let all = hosts.iter().filter_map(|host| virtual_service(&host.name));
-            only(all.filter(|service| mentions(message, &names::virtual_host(service))))
-        })
+            LISTENER => {
+                let listener = listeners.find(|listener| listener.name == name);
+                listener.map(|listener| of_listener(origin, listener, message))
+            }
+            _ => None,
+        };
+        blame.unwrap_or_else(|| Blame::one_of(origin.iter().cloned()))
     }
 }

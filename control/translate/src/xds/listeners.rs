@@ -73,6 +73,20 @@ pub(super) fn message(listener: &Listener, filter_chains: Vec<FilterChain>) -> L
     }
 }
 
+/// A chain once for each filter chain that it becomes.
+pub(super) fn spread(chain: &Chain) -> impl Iterator<Item = &Chain> {
+    let times = chain
+        .tls
+        .as_ref()
+        .map_or(1, |tls| usize::from(!tls.server_names.is_empty()) + usize::from(tls.fallback));
+    std::iter::repeat_n(chain, times)
+}
+
+/// The names of the filter chains that a chain becomes.
+pub(super) fn chain_names(chain: &Chain) -> [String; 2] {
+    [chain.name.clone(), format!("{}{FALLBACK_SUFFIX}", chain.name)]
+}
+
 /// A chain for its server names, and the same once more for all that no other chain takes.
 pub(super) fn filter_chains(chain: &Chain, manager: &HttpConnectionManager) -> Vec<FilterChain> {
     let filter = Filter {
@@ -94,7 +108,8 @@ pub(super) fn filter_chains(chain: &Chain, manager: &HttpConnectionManager) -> V
         ..bare.clone()
     });
     // Envoy wants each chain to have a name of its own.
-    let unnamed = fallback.then(|| FilterChain { name: format!("{}{FALLBACK_SUFFIX}", bare.name), ..bare });
+    let [_, name] = chain_names(chain);
+    let unnamed = fallback.then(|| FilterChain { name, ..bare });
     named.into_iter().chain(unnamed).collect()
 }
 

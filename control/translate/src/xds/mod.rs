@@ -24,6 +24,7 @@ use std::fmt;
 use keyward_resource::{ObjectKey, ObjectRef};
 use prost::bytes::Bytes;
 
+pub use self::blame::Blame;
 pub use self::encode::{CLUSTER, ENDPOINT, EXTENSION, LISTENER, ROUTE, SECRET};
 pub use self::encoder::Encoder;
 pub use self::extension::filter_config;
@@ -73,9 +74,11 @@ pub struct XdsResources {
     /// The name of the endpoints of each cluster that gets them over EDS. When such a cluster changes,
     /// Envoy waits for its endpoints again, so they have to be sent again, changed or not.
     pub endpoints_of_cluster: BTreeMap<String, String>,
-    /// The objects that each resource, by type URL and name, was made from: whom to blame when Envoy
-    /// refuses it, see [`XdsResources::blame`].
+    /// The objects that each resource, by type URL and name, was made from, less the route tables and
+    /// shared options behind its virtual hosts.
     pub origin: BTreeMap<(&'static str, String), Vec<ObjectKey>>,
+    /// The listeners that all of it was made from, for [`XdsResources::blame`].
+    made_from: Vec<Listener>,
 }
 
 /// Makes the resources of a proxy.
@@ -85,7 +88,7 @@ pub fn xds(proxy: &Proxy, filter: &FilterCode, settings: &Settings) -> XdsResour
 }
 
 fn resources(proxy: &Proxy, filter: &FilterCode, settings: &Settings, encoder: &mut Encoder) -> XdsResources {
-    let mut resources = XdsResources::default();
+    let mut resources = XdsResources { made_from: proxy.listeners.clone(), ..XdsResources::default() };
     for cluster in proxy.clusters.values() {
         let origin = [kind_key(kind::UPSTREAM, &cluster.upstream)];
         let encoded = encoder.cluster(cluster);

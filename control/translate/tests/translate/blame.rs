@@ -1,12 +1,17 @@
 //! Whom the refusal of a resource is told to.
 
-use keyward_resource::ObjectKey;
+use keyward_resource::kinds::options::{RouteOptions, VirtualHostOptions};
+use keyward_resource::kinds::route::{Action, Delegate};
+use keyward_resource::kinds::{Route, RouteOption, RouteTable, VirtualHostOption};
+use keyward_resource::{ObjectKey, ObjectRef};
 use keyward_translate::xds::{CLUSTER, LISTENER, ROUTE};
 use keyward_translate::{Input, XdsResources};
 
 use crate::decoded::decode;
 use crate::envoy::refusal;
-use crate::support::{Put, gateway, resources, route, settings, upstream, virtual_service};
+use crate::support::{
+    Put, gateway, meta, resources, route, settings, ssl, tls_secret, upstream, virtual_service,
+};
 
 const ROUTES: &str = "listener-127.0.0.1-8080-routes";
 const LISTENER_NAME: &str = "listener-127.0.0.1-8080";
@@ -25,7 +30,11 @@ fn made() -> XdsResources {
 }
 
 fn blamed(type_url: &str, name: &str, message: &str) -> Vec<String> {
-    made().blame(type_url, name, message).iter().map(ToString::to_string).collect()
+    words(&made().blame(type_url, name, message).among(|_| false))
+}
+
+fn words(objects: &[ObjectKey]) -> Vec<String> {
+    objects.iter().map(ToString::to_string).collect()
 }
 
 const ALL: [&str; 4] = [
@@ -93,6 +102,138 @@ fn what_envoy_itself_says_leads_to_the_one() {
         decoded.routes[0].virtual_hosts[place].domains.clear();
         let said = refusal(&decoded, &settings());
         let expected = [ObjectKey::new("VirtualService", "default", service)];
-        assert_eq!(resources.blame(ROUTE, ROUTES, &said), expected, "{said}");
+        assert_eq!(resources.blame(ROUTE, ROUTES, &said).among(|_| false), expected, "{said}");
+    }
+}
+
+/// One virtual service with a route of its own and one that is delegated, which share options; and one
+/// with neither.
+fn shared() -> XdsResources {
+    let reference = |name: &str| ObjectRef::new("default", name);
+    let mut input = Input::default();
+    gateway("only", ([127, 0, 0, 1], 8080).into()).put(&mut input);
+    upstream("echo", &[("127.0.0.1", 80)]).put(&mut input);
+    let delegate = |table: &str| Route {
+        action: Action::Delegate(Delegate::Ref(reference(table))),
+        ..route(&format!("/{table}"), "echo", None)
+    };
+    let table = |name: &str, routes: Vec<Route>| RouteTable {
+        meta: meta("default", name, ""),
+        weight: 0,
+        routes,
+        warnings: Vec::new(),
+    };
+    table("inner", vec![route("/outer/inner", "echo", None)]).put(&mut input);
+    let mut inner = delegate("inner");
+    inner.matchers = route("/outer/inner", "echo", None).matchers;
+    table("outer", vec![route("/outer/own", "echo", None), inner]).put(&mut input);
+    virtual_service("delegating", &["d.example.com"], vec![route("/own", "echo", None), delegate("outer")])
+        .put(&mut input);
+    let mut optional = route("/", "echo", None);
+    optional.options_refs = vec![reference("of-routes")];
+    let mut sharing = virtual_service("sharing", &["s.example.com"], vec![optional]);
+    sharing.options_refs = vec![reference("of-hosts")];
+    sharing.put(&mut input);
+    let meta = |name: &str| meta("default", name, "");
+    RouteOption { meta: meta("of-routes"), options: RouteOptions::default(), warnings: Vec::new() }
+        .put(&mut input);
+    VirtualHostOption {
+        meta: meta("of-hosts"),
+        options: VirtualHostOptions::default(),
+        warnings: Vec::new(),
+    }
+    .put(&mut input);
+    resources(&input).into_values().next().expect("the proxy")
+}
+
+#[test]
+fn a_route_is_the_fault_of_the_object_that_says_it() {
+    let resources = shared();
+    let blame = |message: &str| resources.blame(ROUTE, ROUTES, message);
+    for (place, named, possible) in [
+        (0, "VirtualService default/delegating", &["VirtualService default/delegating"][..]),
+        (1, "RouteTable default/outer", &["RouteTable default/outer", "VirtualService default/delegating"]),
+        (
+            2,
+            "RouteTable default/inner",
+            &["RouteTable default/inner", "RouteTable default/outer", "VirtualService default/delegating"],
+        ),
+    ] {
+        let message = format!("VirtualHosts[0]: bad | caused by Routes[{place}]: bad");
+        assert_eq!(words(&blame(&message).named), [named], "{message}");
+        assert_eq!(words(&blame(&message).possible), possible, "{message}");
+    }
+    let by_name = blame("default.delegating/1/rt:default.outer/1/rt:default.inner/0/0: bad");
+    assert_eq!(words(&by_name.named), ["RouteTable default/inner"]);
+    // Of the virtual host itself no table says anything, but what only has its name may be a route.
+    assert_eq!(words(&blame("VirtualHosts[0]: bad").named), ["VirtualService default/delegating"]);
+    let three = ["RouteTable default/inner", "RouteTable default/outer", "VirtualService default/delegating"];
+    assert_eq!(words(&blame("default.delegating: bad").named), three);
+}
+
+#[test]
+fn shared_options_are_blamed_beside_those_who_share_them() {
+    let resources = shared();
+    let blame = |message: &str| resources.blame(ROUTE, ROUTES, message);
+    let all = [
+        "RouteOption default/of-routes",
+        "VirtualHostOption default/of-hosts",
+        "VirtualService default/sharing",
+    ];
+    assert_eq!(words(&blame("VirtualHosts[1]: Routes[0]: bad").named), all);
+    assert_eq!(words(&blame("VirtualHosts[1]: bad").named), all[1..]);
+}
+
+#[test]
+fn who_has_not_changed_is_not_to_blame() {
+    let resources = shared();
+    let option = ObjectKey::new("RouteOption", "default", "of-routes");
+    let outer = ObjectKey::new("RouteTable", "default", "outer");
+    let inner = ObjectKey::new("RouteTable", "default", "inner");
+    let service = ObjectKey::new("VirtualService", "default", "delegating");
+    let among = |message: &str, changed: &[&ObjectKey]| {
+        resources.blame(ROUTE, ROUTES, message).among(|object| changed.contains(&object))
+    };
+    assert_eq!(among("VirtualHosts[1]: Routes[0]: bad", &[&option, &service]), [option.clone()]);
+    // What a message says nothing of is told by the change.
+    assert_eq!(among("bad", &[&option]), [option.clone()]);
+    assert_eq!(among("bad", &[&option, &service]), [option, service.clone()]);
+    // A table may have been handed down what is wrong.
+    let message = "VirtualHosts[0]: Routes[2]: bad";
+    assert_eq!(among(message, &[&outer]), [outer.clone()]);
+    assert_eq!(among(message, &[&inner, &service]), [inner.clone()]);
+    assert_eq!(among(message, &[&outer, &service]), [outer, service]);
+    assert_eq!(among(message, &[]), [inner]);
+}
+
+#[test]
+fn a_listener_with_tls_may_be_the_fault_of_who_says_how_tls_is_spoken() {
+    let mut input = Input::default();
+    let mut tls = gateway("only", ([127, 0, 0, 1], 8080).into());
+    tls.ssl = true;
+    tls.put(&mut input);
+    tls_secret("web", Some("web"), None).put(&mut input);
+    tls_secret("shop", Some("shop"), None).put(&mut input);
+    for (name, domain, suite) in [("web", "example.com", "ECDHE-A"), ("shop", "shop.example.com", "ECDHE-B")]
+    {
+        let mut service = virtual_service(name, &[domain], Vec::new());
+        let mut ssl = ssl(name, &[domain]);
+        ssl.parameters.cipher_suites = vec![format!("[{suite}|COMMON]")];
+        service.ssl_config = Some(ssl);
+        service.put(&mut input);
+    }
+    let resources = resources(&input).into_values().next().expect("the proxy");
+    let blamed = |message: &str| words(&resources.blame(LISTENER, LISTENER_NAME, message).named);
+    let chains = ["VirtualService default/web", "VirtualService default/shop"];
+    for (message, expected) in [
+        ("cannot bind '127.0.0.1:8080': Address already in use", vec!["Gateway default/only"]),
+        ("FilterChains[0]: bad", vec![chains[0]]),
+        ("FilterChains[1]: bad", vec![chains[1]]),
+        ("filter chain 'listener-127.0.0.1-8080-routes-shop.example.com': bad", vec![chains[1]]),
+        ("Failed to initialize cipher suites [ECDHE-A|COMMON]", chains.iter().rev().copied().collect()),
+        ("ciphers were rejected when tried individually: ECDHE-A", vec![chains[0]]),
+        ("bad", vec!["Gateway default/only", chains[1], chains[0]]),
+    ] {
+        assert_eq!(blamed(message), expected, "{message}");
     }
 }
