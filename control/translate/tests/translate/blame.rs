@@ -192,18 +192,27 @@ fn who_has_not_changed_is_not_to_blame() {
     let inner = ObjectKey::new("RouteTable", "default", "inner");
     let service = ObjectKey::new("VirtualService", "default", "delegating");
     let among = |message: &str, changed: &[&ObjectKey]| {
-        resources.blame(ROUTE, ROUTES, message).among(|object| changed.contains(&object))
+        words(&resources.blame(ROUTE, ROUTES, message).among(|object| changed.contains(&object)))
     };
-    assert_eq!(among("VirtualHosts[1]: Routes[0]: bad", &[&option, &service]), [option.clone()]);
+    assert_eq!(
+        among("VirtualHosts[1]: Routes[0]: bad", &[&option, &service]),
+        ["RouteOption default/of-routes"]
+    );
     // What a message says nothing of is told by the change.
-    assert_eq!(among("bad", &[&option]), [option.clone()]);
-    assert_eq!(among("bad", &[&option, &service]), [option, service.clone()]);
+    assert_eq!(among("bad", &[&option]), ["RouteOption default/of-routes"]);
+    assert_eq!(
+        among("bad", &[&option, &service]),
+        ["RouteOption default/of-routes", "VirtualService default/delegating"]
+    );
     // A table may have been handed down what is wrong.
     let message = "VirtualHosts[0]: Routes[2]: bad";
-    assert_eq!(among(message, &[&outer]), [outer.clone()]);
-    assert_eq!(among(message, &[&inner, &service]), [inner.clone()]);
-    assert_eq!(among(message, &[&outer, &service]), [outer, service]);
-    assert_eq!(among(message, &[]), [inner]);
+    assert_eq!(among(message, &[&outer]), ["RouteTable default/outer"]);
+    assert_eq!(among(message, &[&inner, &service]), ["RouteTable default/inner"]);
+    assert_eq!(
+        among(message, &[&outer, &service]),
+        ["RouteTable default/outer", "VirtualService default/delegating"]
+    );
+    assert_eq!(among(message, &[]), ["RouteTable default/inner"]);
 }
 
 #[test]
