@@ -205,6 +205,7 @@ async fn new_certificates_are_taken_up_and_connections_go_on() {
             break;
         }
         assert!(start.elapsed() < WAIT, "the new certificate is not taken up");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     exchange(&mut before).await.unwrap();
     // What cannot be used changes nothing.
