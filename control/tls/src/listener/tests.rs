@@ -71,7 +71,8 @@ impl Port {
         tokio::spawn(async move {
             loop {
                 let (mut connection, _) = listener.accept().await;
-                sender.try_send(connection.peer().clone()).unwrap();
+                // Only some tests look at who came.
+                let _ = sender.try_send(connection.peer().clone());
                 tokio::spawn(async move {
                     let mut byte = [0];
                     while let Ok(1) = connection.read(&mut byte).await {
