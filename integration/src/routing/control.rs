@@ -35,6 +35,10 @@ pub(super) struct Publication {
     pub(super) secured: bool,
     /// What the Envoy has to refuse, and nothing else: kinds and names, and why.
     pub(super) refused: BTreeMap<String, Pattern>,
+    /// Where the hosts of each cluster are.
+    pub(super) hosts: BTreeMap<String, BTreeSet<SocketAddr>>,
+    /// Those of them that fail health checks.
+    pub(super) unwell: BTreeSet<SocketAddr>,
 }
 
 /// The control server. It ends when this is dropped.
@@ -106,6 +110,10 @@ impl Control {
         loop {
             let state = self.accepted(&publication)?.and_then(|()| {
                 envoy.is_warm()?;
+                // Where something is refused, clusters may be missing.
+                if publication.refused.is_empty() {
+                    envoy.has_hosts(&publication.hosts, &publication.unwell)?;
+                }
                 if publication.secured { self.applied(&publication) } else { Ok(()) }
             });
             match state {

@@ -1,10 +1,12 @@
 //! The Envoy that all cases share.
 
-use std::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -26,6 +28,43 @@ pub(super) struct Envoy {
     process: Process,
     admin: Proxy,
     _folder: TempDir,
+}
+
+/// What `/clusters` answers.
+#[derive(Deserialize)]
+struct Clusters {
+    #[serde(default)]
+    cluster_statuses: Vec<ClusterStatus>,
+}
+
+#[derive(Deserialize)]
+struct ClusterStatus {
+    name: String,
+    #[serde(default)]
+    host_statuses: Vec<HostStatus>,
+}
+
+#[derive(Deserialize)]
+struct HostStatus {
+    address: HostAddress,
+    health_status: HealthStatus,
+}
+
+#[derive(Deserialize)]
+struct HostAddress {
+    socket_address: SocketAddress,
+}
+
+#[derive(Deserialize)]
+struct SocketAddress {
+    address: IpAddr,
+    port_value: u16,
+}
+
+#[derive(Deserialize)]
+struct HealthStatus {
+    #[serde(default)]
+    failed_active_health_check: bool,
 }
 
 fn socket(address: SocketAddr) -> Value {
@@ -75,6 +114,15 @@ fn bootstrap(control: SocketAddr, names: SocketAddr, admin: SocketAddr) -> Value
     })
 }
 
+// === impl HostAddress ===
+
+impl HostAddress {
+    fn is(&self, address: SocketAddr) -> bool {
+        let SocketAddress { address: ip, port_value } = self.socket_address;
+        address == SocketAddr::new(ip, port_value)
+    }
+}
+
 // === impl Envoy ===
 
 impl Envoy {
@@ -100,13 +148,36 @@ impl Envoy {
         Ok(envoy)
     }
 
-    /// Whether everything that it was told is in use: no listener waits for routes or secrets, no
-    /// cluster for its hosts.
+    /// Whether everything that it was told is in use: it listens, no listener waits for routes or
+    /// secrets, no cluster for its hosts.
     pub(super) fn is_warm(&self) -> anyhow::Result<()> {
-        let stats = self.admin.get("/stats?filter=warming")?;
+        let stats = self.admin.get("/stats?filter=warming%7Cworkers_started")?;
+        ensure!(stats.contains("listener_manager.workers_started: 1"), "no worker listens yet");
         for line in stats.lines() {
             let (name, count) = line.split_once(": ").context("a line of no statistic")?;
             ensure!(count == "0" || !name.contains("manager."), "{name} is {count}");
+        }
+        Ok(())
+    }
+
+    /// Whether each cluster has all its hosts, and finds those of them healthy that are. A cluster of
+    /// several names counts as warm once the first of them is resolved, and a host that comes later
+    /// gets nothing until it has passed a health check.
+    pub(super) fn has_hosts(
+        &self,
+        wanted: &BTreeMap<String, BTreeSet<SocketAddr>>,
+        unwell: &BTreeSet<SocketAddr>,
+    ) -> anyhow::Result<()> {
+        let clusters: Clusters = serde_json::from_str(&self.admin.get("/clusters?format=json")?)?;
+        for (name, wanted) in wanted {
+            let cluster = clusters.cluster_statuses.iter().find(|cluster| cluster.name == *name);
+            let hosts = &cluster.with_context(|| format!("there is no cluster {name}"))?.host_statuses;
+            for address in wanted {
+                let host = hosts.iter().find(|host| host.address.is(*address));
+                let host = host.with_context(|| format!("{name} does not know {address}"))?;
+                let failed = host.health_status.failed_active_health_check;
+                ensure!(!failed || unwell.contains(address), "{name} does not find {address} healthy");
+            }
         }
         Ok(())
     }

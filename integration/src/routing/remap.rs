@@ -1,7 +1,7 @@
 //! Puts real addresses in place of those of a case, and changes nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::Context as _;
 use envoy_types::pb::envoy::config::cluster::v3::Cluster;
@@ -104,6 +104,36 @@ fn move_files(secret: &mut Secret) {
             *path = crate::paths::testdata(rest).display().to_string();
         }
     }
+}
+
+/// Where the hosts of each cluster are once their names are resolved, by the name of the cluster.
+/// Nobody resolves names under `invalid`.
+pub(super) fn resolved(snapshot: &Snapshot) -> anyhow::Result<BTreeMap<String, BTreeSet<SocketAddr>>> {
+    let mut addresses: BTreeMap<String, BTreeSet<SocketAddr>> = BTreeMap::new();
+    let mut take = |cluster: &str, assignment: Option<&mut ClusterLoadAssignment>| {
+        let places = endpoints(assignment).filter_map(|endpoint| {
+            let at = socket(endpoint.address.as_mut())?;
+            let Some(PortSpecifier::PortValue(port)) = at.port_specifier else { return None };
+            let port = u16::try_from(port).ok()?;
+            let address = match at.address.parse() {
+                Ok(address) => address,
+                Err(_) if at.address.ends_with(".invalid") => return None,
+                Err(_) => Ipv4Addr::LOCALHOST.into(),
+            };
+            Some(SocketAddr::new(address, port))
+        });
+        addresses.entry(cluster.to_owned()).or_default().extend(places);
+    };
+    for resource in snapshot.resources(CLUSTER) {
+        let mut cluster = Cluster::decode(resource.body().clone())?;
+        take(&cluster.name, cluster.load_assignment.as_mut());
+        let service = cluster.eds_cluster_config.map(|eds| eds.service_name).unwrap_or_default();
+        let service = if service.is_empty() { cluster.name.as_str() } else { service.as_str() };
+        if let Some(resource) = snapshot.resources(ENDPOINT).find(|resource| **resource.name() == *service) {
+            take(&cluster.name, Some(&mut ClusterLoadAssignment::decode(resource.body().clone())?));
+        }
+    }
+    Ok(addresses)
 }
 
 /// The snapshot of a proxy with real addresses, and where its listeners are, by their names.

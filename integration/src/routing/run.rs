@@ -20,7 +20,7 @@ use super::client;
 use super::control::{Control, Publication, Refused, Wanted};
 use super::envoy::{CONTROL_CLUSTER, Envoy};
 use super::hosts::Hosts;
-use super::model::{Exchange, Request};
+use super::model::{Exchange, HostSetup, Request};
 use super::names::Names;
 use super::objects::Objects;
 use super::remap::{self, Ports};
@@ -197,6 +197,8 @@ impl Bench {
         let changes = objects.keys.iter().cloned();
         index.apply(self.revision, changes.chain([Change::Watch(watched(settings))]));
         let publication = Publication {
+            hosts: remap::resolved(&snapshot)?,
+            unwell: unwell(&case.requests.hosts, &hosts.addresses()),
             snapshot,
             keys: index.view(wanted),
             role: role.to_owned(),
@@ -237,6 +239,16 @@ impl Bench {
         }
         check::all(&exchange.expect, &all)
     }
+}
+
+/// The hosts that fail health checks.
+fn unwell(
+    setups: &BTreeMap<String, HostSetup>,
+    addresses: &BTreeMap<String, SocketAddr>,
+) -> BTreeSet<SocketAddr> {
+    let fails = |setup: &HostSetup| setup.down || setup.health.or(setup.status).unwrap_or(200) != 200;
+    let names = setups.iter().filter(|(_, setup)| fails(setup)).map(|(name, _)| name);
+    names.filter_map(|name| addresses.get(name).copied()).collect()
 }
 
 /// What has arrived of a request once it is answered. Copies may come later than the answer.
