@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use keyward_keys::{Change, KeyIndex, Table, Wanted};
 use keyward_resource::Meta;
 use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig, AuthStep};
-use keyward_resource::kinds::secret::ApiKeySecret;
+use keyward_resource::kinds::secret::{ApiKeySecret, KeyLife};
 
 /// So many namespaces share the Secrets.
 const NAMESPACES: usize = 10;
@@ -35,7 +35,8 @@ fn secret(at: usize) -> Change {
     let spread = (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     key[..8].copy_from_slice(&spread.to_be_bytes());
     let meta = meta(&format!("namespace-{}", at % NAMESPACES), &format!("user-{at}"));
-    Change::PutSecret(ApiKeySecret { meta, key: Ok(key), trailing_newline: false, metadata: BTreeMap::new() })
+    let (life, metadata) = (KeyLife::default(), BTreeMap::new());
+    Change::PutSecret(ApiKeySecret { meta, key: Ok(key), life, trailing_newline: false, metadata })
 }
 
 fn auth_config() -> Change {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyward_filter_core::wire::{DIGEST_LEN, Digest, Version, entry_hash};
 use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig, AuthStep};
-use keyward_resource::kinds::secret::{ApiKeySecret, KeyProblem};
+use keyward_resource::kinds::secret::{ApiKeySecret, KeyLife, KeyProblem};
 use keyward_resource::{Meta, ObjectRef};
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -31,6 +31,8 @@ pub(crate) struct Objects {
 pub(crate) struct Facts {
     pub(crate) selected: usize,
     pub(crate) missing: BTreeSet<ObjectRef>,
+    /// Those of the selected Secrets that could not be written as they are.
+    pub(crate) unreadable: Vec<ObjectRef>,
     /// Each key that several of the selected Secrets hold, and who they are.
     pub(crate) shared: BTreeMap<Digest, Vec<ObjectRef>>,
 }
@@ -55,8 +57,13 @@ pub(crate) fn digest(key: u8) -> Digest {
 
 /// A Secret with labels such as `team=x,tier=gold`.
 pub(crate) fn secret(name: &str, labels: &str, key: u8) -> ApiKeySecret {
-    let metadata = BTreeMap::new();
-    ApiKeySecret { meta: meta(name, labels), key: Ok([key; 32]), trailing_newline: false, metadata }
+    ApiKeySecret {
+        meta: meta(name, labels),
+        key: Ok([key; 32]),
+        life: KeyLife::default(),
+        trailing_newline: false,
+        metadata: BTreeMap::new(),
+    }
 }
 
 /// The same with a key that is of no use.
@@ -136,7 +143,7 @@ pub(crate) fn foreign() -> Version {
 pub(crate) fn change() -> impl Strategy<Value = Change> {
     let name = select(&SECRETS[..]);
     let labels = select(&LABELS[..]);
-    let problem = select(vec![KeyProblem::Missing, KeyProblem::Empty, KeyProblem::TooLong]);
+    let problem = select(vec![KeyProblem::Missing, KeyProblem::Empty, KeyProblem::ExpiresAt]);
     let refs = subsequence(&SECRETS[..], 0..=3);
     prop_oneof![
         8 => (name.clone(), labels.clone(), 1..=4_u8).prop_map(|(name, labels, key)| put(name, labels, key)),
@@ -229,8 +236,10 @@ impl Objects {
         let mut facts = Facts::default();
         for secret in self.selected(config) {
             facts.selected += 1;
-            if let Ok(key) = secret.key {
-                facts.shared.entry(cut(key)).or_default().push(secret.meta.object_ref());
+            match secret.key {
+                Ok(key) => facts.shared.entry(cut(key)).or_default().push(secret.meta.object_ref()),
+                Err(problem) if problem.is_refused() => facts.unreadable.push(secret.meta.object_ref()),
+                Err(_) => {}
             }
         }
         facts.shared.retain(|_, holders| holders.len() > 1);

@@ -67,6 +67,8 @@ struct Config {
     selected: usize,
     /// How many of them lack metadata that are required.
     incomplete: usize,
+    /// Those whose keys cannot be served because of what was stored with them.
+    unreadable: BTreeSet<ObjectRef>,
     /// Secrets that are named and do not exist.
     missing: BTreeSet<ObjectRef>,
     /// Keys that more than one of the selected Secrets hold.
@@ -168,6 +170,11 @@ impl KeyIndex {
             };
             config.selected = config.selected + counts(after) - counts(before);
             config.incomplete = config.incomplete + lacks(after) - lacks(before);
+            if after.is_some_and(|secret| secret.is_unreadable() && selection.selects(secret)) {
+                config.unreadable.insert(id.clone());
+            } else {
+                config.unreadable.remove(id);
+            }
             if selection.refs.contains(id) {
                 if after.is_some() {
                     config.missing.remove(id);
@@ -228,6 +235,7 @@ impl KeyIndex {
         };
         config.selected = 0;
         config.incomplete = 0;
+        config.unreadable.clear();
         config.missing = selection.refs.iter().filter(|id| self.secrets.get(id).is_none()).cloned().collect();
         // Keys that it accepts and that it selects no more are gone with this too.
         let held = self.tables.get(&config.table).map(Arc::clone);
@@ -236,6 +244,9 @@ impl KeyIndex {
         for secret in self.secrets.iter().filter(|secret| selection.selects(secret)) {
             config.selected += 1;
             config.incomplete += usize::from(!selection.accepts(secret));
+            if secret.is_unreadable() {
+                config.unreadable.insert(secret.id.clone());
+            }
             digests.extend(secret.key.ok());
         }
         digests.sort_unstable();
@@ -263,6 +274,7 @@ impl Config {
             selection,
             selected: 0,
             incomplete: 0,
+            unreadable: BTreeSet::new(),
             missing: BTreeSet::new(),
             shared: BTreeSet::new(),
         }

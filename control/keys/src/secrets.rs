@@ -64,6 +64,12 @@ impl Secret {
         let at = self.metadata.binary_search_by(|(other, _)| other.as_ref().cmp(name)).ok()?;
         self.metadata.get(at).map(|(_, value)| value.as_ref())
     }
+
+    /// Whether it holds what no Secret can be written with: whoever reads the status of an `AuthConfig` has
+    /// to know.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        self.key.is_err_and(KeyProblem::is_refused)
+    }
 }
 
 impl From<ApiKeySecret> for Secret {

@@ -68,7 +68,7 @@ pub fn canonical(kind: &'static Kind, namespace: &str, name: Option<&str>, objec
 ///
 /// Every mistake in the object.
 pub fn decode(kind: &'static Kind, object: &Value) -> Result<Resource, Vec<FieldError>> {
-    let errors = Errors::default();
+    let errors = Errors::of_stored();
     let resource = read(kind, object, &errors, None);
     errors.finish(resource)
 }

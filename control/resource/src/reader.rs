@@ -23,6 +23,8 @@ const MAX_ECHO: usize = 120;
 pub(crate) struct Errors {
     list: RefCell<Vec<FieldError>>,
     left_out: Cell<usize>,
+    /// What is read was stored before, perhaps by another version.
+    stored: bool,
 }
 
 /// Where a value stands in its object.
@@ -93,6 +95,11 @@ pub(crate) fn quoted(words: &[&str]) -> String {
 // === impl Errors ===
 
 impl Errors {
+    /// For an object that was stored before.
+    pub(crate) fn of_stored() -> Self {
+        Self { stored: true, ..Self::default() }
+    }
+
     fn push(&self, error: FieldError) {
         let mut list = self.list.borrow_mut();
         if list.len() < MAX_ERRORS {
@@ -362,6 +369,14 @@ impl<'a> Object<'a> {
         let path = Path::Entry(&Path::Key(&self.node.path, key), entry).to_string();
         let message = format!("Invalid value: [redacted]: {why}");
         self.node.errors.push(FieldError::new(path, FieldErrorReason::Invalid, message));
+    }
+
+    /// Refuses an entry of a field with free keys when it is written. An object that was stored with it
+    /// is read all the same: its reader says what that means.
+    pub(crate) fn refuse_entry(&self, key: &str, entry: &str, why: &str) {
+        if !self.node.errors.stored {
+            self.invalid_entry(key, entry, why);
+        }
     }
 
     /// A switch of which only one position is implemented.

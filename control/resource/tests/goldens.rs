@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use keyward_resource::kinds::options::RouteOptions;
-use keyward_resource::kinds::{AuthStep, Gateway, HostAddr, Route, Settings, StaticHost, Upstream};
+use keyward_resource::kinds::{AuthStep, Gateway, HostAddr, KeyLife, Route, Settings, StaticHost, Upstream};
 use keyward_resource::{Format, Kind, ObjectRef, Resource, admit, decode, kind, parse_body};
 use serde_json::{Map, Value, json};
 
@@ -92,7 +92,12 @@ fn summary(resource: &Resource) -> Value {
                 (name.clone(), json!(fits))
             });
             let metadata = Map::from_iter(metadata);
-            json!({ "key": key, "trailingNewline": secret.trailing_newline, "metadata": metadata })
+            let mut found =
+                json!({ "key": key, "trailingNewline": secret.trailing_newline, "metadata": metadata });
+            if secret.life != KeyLife::default() {
+                found["life"] = said(&secret.life).into();
+            }
+            found
         }
         Resource::TlsSecret(secret) => json!({
             "certificate": secret.pair.as_ref().map(|pair| pair.cert_chain.lines().count()),

@@ -7,7 +7,7 @@ use imbl::OrdMap;
 use keyward_api::Stored;
 use keyward_keys::Change;
 use keyward_resource::kinds::Resource;
-use keyward_resource::kinds::secret::{KEY_FIELD, KEY_TYPE};
+use keyward_resource::kinds::secret::{DIGEST_FIELD, KEY_FIELD, KEY_TYPE};
 use keyward_resource::{Kind, ObjectKey, Reports, decode, kind};
 use keyward_store::{Event, Record, Revision};
 use keyward_translate::Input;
@@ -75,10 +75,11 @@ fn read(kind: &'static Kind, record: &Record) -> Result<(Resource, Value, Revisi
 
 /// A Secret with an API key in it that is not of the type of API keys was meant to be one.
 fn doubt(object: &Value) -> Option<String> {
-    object.pointer(&format!("/data/{KEY_FIELD}"))?;
+    let has = |field: &&str| object.pointer(&format!("/data/{field}")).is_some();
+    let field = [KEY_FIELD, DIGEST_FIELD].into_iter().find(has)?;
     let kind = object["type"].as_str().unwrap_or("Opaque");
     Some(format!(
-        "a Secret of type {kind} is no API key, although it has {KEY_FIELD}: the type must be {KEY_TYPE}"
+        "a Secret of type {kind} is no API key, although it has {field}: the type must be {KEY_TYPE}"
     ))
 }
 

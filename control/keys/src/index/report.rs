@@ -123,6 +123,16 @@ impl KeyIndex {
                 config.incomplete
             ));
         }
+        for unreadable in config.unreadable.iter().take(MANY) {
+            if let Some(problem) = self.secrets.get(unreadable).and_then(|secret| secret.key.err()) {
+                warn(&format!("the key of Secret {unreadable} is not valid: {problem}"));
+            }
+        }
+        if let Some(more) = beyond(config.unreadable.len()) {
+            warn(&format!(
+                "the keys of {more} more Secrets are not valid because of what stands beside them"
+            ));
+        }
         for missing in config.missing.iter().take(MANY) {
             let why = if self.secrets.is_unwatched(missing) {
                 "whose namespace is not watched"

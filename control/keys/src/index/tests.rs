@@ -221,6 +221,25 @@ fn a_secret_without_a_usable_key_is_skipped_and_reported_and_its_neighbours_are_
 }
 
 #[test]
+fn a_secret_that_could_not_be_written_so_is_named_by_who_selects_it() {
+    let stored = broken("a/ann", "team=x", KeyProblem::ExpiresAt);
+    let mut index = index([vec![
+        Change::PutSecret(stored.clone()),
+        put("a/bob", "team=x", 2),
+        put_config("a/one", "team=x", &[]),
+    ]]);
+    let named = ["the key of Secret a/ann is not valid: data.expires-at is not a time as in RFC 3339"];
+    assert_eq!(table(&index, "a/one"), keys(&[(2, "bob")]));
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), named);
+    index.apply(2, [put("a/ann", "team=x", 1)]);
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [""; 0]);
+    index.apply(3, [Change::PutSecret(stored), put_config("a/one", "", &["a/ann"])]);
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one").last().map(String::as_str), Some(named[0]));
+    index.apply(4, [delete("a/ann")]);
+    assert!(!warnings(&index, AUTH_CONFIG, "a/one").iter().any(|said| said == named[0]));
+}
+
+#[test]
 fn a_newline_that_was_dropped_is_mentioned() {
     let newline = ApiKeySecret { trailing_newline: true, ..secret("a/ann", "team=x", 1) };
     let index = index([vec![Change::PutSecret(newline), put_config("a/one", "team=x", &[])]]);

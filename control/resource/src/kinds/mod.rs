@@ -26,7 +26,7 @@ pub use rate_limit_config::RateLimitConfig;
 pub use route::{Matcher, Route};
 pub use route_option::RouteOption;
 pub use route_table::RouteTable;
-pub use secret::{ApiKeySecret, KeyProblem, TlsSecret};
+pub use secret::{ApiKeySecret, KeyLife, KeyProblem, TlsSecret};
 pub use settings::Settings;
 pub use ssl::{SslConfig, SslSource, UpstreamSslConfig};
 pub use upstream::{HostAddr, StaticHost, Upstream};

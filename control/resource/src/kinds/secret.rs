@@ -1,6 +1,8 @@
 //! `Secret`: an API key, whose name is the identity; or what TLS needs; or anything else, which is kept.
 
+mod api_key;
 mod der;
+mod life;
 mod pem;
 mod tls;
 
@@ -11,7 +13,6 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
 
 use crate::kind::{API_VERSION, GroupVersion, KIND as KIND_FIELD, Kind, METADATA};
 use crate::kinds::Resource;
@@ -20,41 +21,16 @@ use crate::reader::{Node, Object};
 use crate::schema::{Field, Message, Type};
 use crate::syntax;
 
+pub use api_key::{
+    ApiKeySecret, DIGEST_FIELD, DISABLED_FIELD, EXPIRES_FIELD, KEY_FIELD, KeyProblem, MAX_KEY_LEN,
+    NOT_BEFORE_FIELD, is_about_the_key,
+};
+pub use life::KeyLife;
 pub use tls::{KeyPair, PrivateKey, TlsSecret};
-
-/// The longest API key, in bytes.
-pub const MAX_KEY_LEN: usize = 4096;
-
-/// A Secret that should hold an API key. The key itself is gone: only its SHA-256 is left.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApiKeySecret {
-    /// Its metadata. The name is the identity of the key.
-    pub meta: Meta,
-    /// The SHA-256 of the key, or why there is none.
-    pub key: Result<[u8; 32], KeyProblem>,
-    /// A trailing newline was dropped from the key.
-    pub trailing_newline: bool,
-    /// The other entries of the data: what an `AuthConfig` may put into headers.
-    pub metadata: BTreeMap<String, SecretValue>,
-}
 
 /// An entry of the data of a Secret. It cannot be printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretValue(Vec<u8>);
-
-/// Why a Secret of the right type holds no usable key. It alone is skipped, and reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum KeyProblem {
-    /// There is no `api-key`.
-    #[error("data has no api-key")]
-    Missing,
-    /// The key is empty.
-    #[error("data.api-key is empty")]
-    Empty,
-    /// The key is longer than [`MAX_KEY_LEN`].
-    #[error("data.api-key is longer than 4096 bytes")]
-    TooLong,
-}
 
 pub(crate) static KIND: Kind = Kind {
     name: "Secret",
@@ -88,9 +64,13 @@ static FIELDS: Message = Message {
             "data",
             Type::Map(&Type::Bytes),
             "The content in base64, at most 1 MiB in all. An API key stands in `api-key`, at most 4096 bytes, \
-             and a line end behind it is dropped; the other entries can be put into headers by an AuthConfig. \
-             A certificate stands in `tls.crt`, its private key in `tls.key`, root certificates in `ca.crt`, \
-             all PEM.",
+             and a line end behind it is dropped. In its place, or beside it, `api-key-sha256` may hold its \
+             SHA-256 in 64 hexadecimal digits: then the key itself is known to nobody here. \
+             `not-before` and `expires-at` (times as in RFC 3339) say from when and until when the key is \
+             valid, by the clock of the proxy; `disabled`, `true` or `false`, whether it is refused for now. \
+             While one of these cannot be read, the key is not valid. The other entries can be put into \
+             headers by an AuthConfig. A certificate stands in `tls.crt`, its private key in `tls.key`, root \
+             certificates in `ca.crt`, all PEM.",
         ),
         Field::new(
             "stringData",
@@ -110,8 +90,6 @@ static FIELDS: Message = Message {
 pub const KEY_TYPE: &str = "extauth.keyward.io/apikey";
 /// The original product's name of the same type, accepted as an alias.
 pub const KEY_TYPE_ALIAS: &str = "extauth.solo.io/apikey";
-/// The field of the data that holds the API key.
-pub const KEY_FIELD: &str = "api-key";
 /// The type of a Secret that holds a certificate and its private key.
 pub const TLS_TYPE: &str = "kubernetes.io/tls";
 /// The field of the data that holds a certificate chain.
@@ -176,22 +154,13 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     }
     let data = fields.or("data", BTreeMap::new(), data);
     match secret_type? {
-        KEY_TYPE => Some(Resource::ApiKeySecret(api_key(meta, data?))),
+        KEY_TYPE => Some(Resource::ApiKeySecret(api_key::read(fields, meta, data?))),
         TLS_TYPE => tls_pair(fields, meta, &data?).map(Resource::TlsSecret),
         _ => Some(match tls_anyway(&meta, &data?) {
             Some(secret) => Resource::TlsSecret(secret),
             None => Resource::OtherSecret(meta),
         }),
     }
-}
-
-fn api_key(meta: Meta, mut data: BTreeMap<String, Vec<u8>>) -> ApiKeySecret {
-    let (key, trailing_newline) = match data.remove(KEY_FIELD) {
-        None => (Err(KeyProblem::Missing), false),
-        Some(key) => digest(&key),
-    };
-    let metadata = data.into_iter().map(|(key, value)| (key, SecretValue(value))).collect();
-    ApiKeySecret { meta, key, trailing_newline, metadata }
 }
 
 /// Reads a Secret that says that it holds a certificate and its key. Every mistake is found.
@@ -268,18 +237,6 @@ fn data(node: Node<'_>) -> Option<BTreeMap<String, Vec<u8>>> {
         valid = false;
     }
     valid.then_some(data)
-}
-
-/// All that is kept of a key, and whether a newline at its end was dropped.
-fn digest(key: &[u8]) -> (Result<[u8; 32], KeyProblem>, bool) {
-    let line = key.strip_suffix(b"\n").map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let trimmed = line.unwrap_or(key);
-    let digest = match trimmed.len() {
-        0 => Err(KeyProblem::Empty),
-        1..=MAX_KEY_LEN => Ok(Sha256::digest(trimmed).into()),
-        _ => Err(KeyProblem::TooLong),
-    };
-    (digest, line.is_some())
 }
 
 // === impl SecretValue ===

@@ -94,6 +94,35 @@ fn only_the_digest_of_a_key_is_left() {
 }
 
 #[test]
+fn what_is_refused_when_written_is_no_key_when_it_was_stored() {
+    use base64::Engine as _;
+    let base64 = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    let digest = "ea77193cc4e6f18656f3130e296203880c4b9b3772afc855211b82fdd46e9185";
+    for (entry, value, problem) in [
+        ("api-key-sha256", "ea77", KeyProblem::Digest),
+        ("api-key-sha256", &digest[1..], KeyProblem::Digest),
+        ("api-key-sha256", &digest.replace('e', "g"), KeyProblem::Digest),
+        ("api-key-sha256", &digest.replace('e', "f"), KeyProblem::OtherDigest),
+        ("not-before", "soon", KeyProblem::NotBefore),
+        ("expires-at", "", KeyProblem::ExpiresAt),
+        ("expires-at", "2026-01-01T00:00:00Z ", KeyProblem::ExpiresAt),
+        ("disabled", "1", KeyProblem::Disabled),
+        ("disabled", "True", KeyProblem::Disabled),
+        ("disabled", "", KeyProblem::Disabled),
+    ] {
+        let mut object = secret(json!({ "api-key": base64("secret-one") }));
+        object["data"][entry] = json!(base64(value));
+        assert_eq!(key_of(&object).0, Err(problem), "{entry} {value:?}");
+        assert!(problem.is_refused());
+        let kind = kind::by_name("Secret").expect("Secret is a kind");
+        let errors = admit(kind, "apps", None, object).expect_err("it is refused");
+        let fields: Vec<String> = errors.iter().map(|error| error.path.clone()).collect();
+        assert_eq!(fields, [format!("data[{entry}]")], "{value:?}");
+        assert!(value.len() < 3 || !errors.iter().any(|error| error.to_string().contains(value)));
+    }
+}
+
+#[test]
 fn mistakes_in_great_number_are_counted() {
     let kind = kind::by_name("Upstream").expect("Upstream is a kind");
     let hosts = vec![json!({ "addr": "a", "port": 0 }); 150];

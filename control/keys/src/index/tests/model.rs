@@ -27,6 +27,10 @@ fn check_reports(index: &KeyIndex, objects: &Objects) {
         for missing in &facts.missing {
             assert_eq!(count(&format!("names Secret {missing},")), 1);
         }
+        assert_eq!(count("the key of Secret"), facts.unreadable.len());
+        for unreadable in &facts.unreadable {
+            assert_eq!(count(&format!("the key of Secret {unreadable} is not valid: data.expires-at")), 1);
+        }
         assert_eq!(count("hold the same key"), facts.shared.len());
         for holders in facts.shared.values() {
             let names: Vec<String> = holders.iter().map(ToString::to_string).collect();

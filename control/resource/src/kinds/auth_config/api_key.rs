@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::kinds::secret::is_about_the_key;
 use crate::meta::{Meta, ObjectRef};
 use crate::metadata::{self, REFERENCE};
 use crate::reader::{Node, Object};
@@ -102,7 +103,11 @@ static METADATA_ENTRY: Message = Message {
     name: "ApiKeyMetadataEntry",
     doc: "An entry in the data of the Secret that holds a key.",
     fields: &[
-        Field::required("name", Type::String, "The name of the entry."),
+        Field::required(
+            "name",
+            Type::String,
+            "The name of the entry; none of those that are about the key itself, such as `api-key` or `expires-at`.",
+        ),
         Field::new(
             "required",
             Type::Boolean,
@@ -191,7 +196,14 @@ fn headers(node: Node<'_>) -> Option<BTreeMap<String, MetadataEntry>> {
 fn entry(node: Node<'_>) -> Option<MetadataEntry> {
     let fields = node.object(&METADATA_ENTRY)?;
     let name = fields.required("name", "the name of an entry in the data of the Secret");
-    let name = name.and_then(|node| metadata::word(&node, syntax::data_key));
+    let name = name.and_then(|node| {
+        let name = metadata::word(&node, syntax::data_key)?;
+        if is_about_the_key(&name) {
+            node.invalid("is about the key itself and goes into no header");
+            return None;
+        }
+        Some(name)
+    });
     let required = fields.flag("required", false);
     Some(MetadataEntry { name: name?, required: required? })
 }
