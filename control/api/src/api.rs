@@ -9,6 +9,7 @@ use keyward_store::{Key, Revision, Store};
 use serde_json::Value;
 
 use crate::access::Authorizer;
+use crate::confirm::Confirm;
 use crate::dispatch;
 use crate::request::MAX_BODY;
 use crate::stored::Stored;
@@ -28,6 +29,7 @@ pub struct Api {
     pub(crate) writer: Writer,
     pub(crate) statuses: Arc<dyn Statuses>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) confirm: Option<Arc<dyn Confirm>>,
 }
 
 // === impl Api ===
@@ -35,7 +37,13 @@ pub struct Api {
 impl Api {
     /// An API that writes with this writer and reads from its store.
     pub fn new(writer: Writer, statuses: Arc<dyn Statuses>, authorizer: Arc<dyn Authorizer>) -> Self {
-        Self { writer, statuses, authorizer }
+        Self { writer, statuses, authorizer, confirm: None }
+    }
+
+    /// The same, with somebody to ask whether what was written has arrived. Without, nobody is waited for.
+    #[must_use]
+    pub fn confirmed_by(self, confirm: Arc<dyn Confirm>) -> Self {
+        Self { confirm: Some(confirm), ..self }
     }
 
     /// Everything: resources, discovery, OpenAPI. Answers every path that no other route takes.

@@ -8,6 +8,7 @@ use axum::extract::{ConnectInfo, State};
 use axum::http::{Extensions, HeaderMap, Method, StatusCode, Uri};
 use axum::response::Response;
 use keyward_resource::ApiStatus;
+use tokio::time::Instant;
 
 use crate::access::{Attempt, Identity, Verb};
 use crate::api::Api;
@@ -39,6 +40,8 @@ pub(crate) struct Call<'a> {
     pub(crate) body: &'a [u8],
     pub(crate) form: Form,
     pub(crate) identity: Identity,
+    /// When it came.
+    pub(crate) began: Instant,
 }
 
 /// What the verbs answer.
@@ -107,6 +110,7 @@ impl Api {
         peer: Option<SocketAddr>,
         body: &[u8],
     ) -> Answer {
+        let began = Instant::now();
         let parsed = Query::parse(uri.query());
         let watch = parsed.as_ref().is_ok_and(|query| query.watch) && target.part == Part::Main;
         let Some(verb) = verb(method, &target, watch) else {
@@ -125,7 +129,11 @@ impl Api {
             return Ok(not_allowed("GET, HEAD"));
         }
         let form = Form::asked(headers, uri.query(), self.writer.origin().now)?;
-        let call = Call { target, query: parsed?, headers, body, form, identity };
+        let query = parsed?;
+        if query.wait.is_some() && matches!(verb, Verb::Get | Verb::List | Verb::Watch) {
+            return Err(ApiStatus::bad_request("wait: Forbidden: it is for changes"));
+        }
+        let call = Call { target, query, headers, body, form, identity, began };
         match verb {
             Verb::Get => self.get(&call).await,
             Verb::List => self.list(&call).await,

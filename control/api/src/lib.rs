@@ -2,7 +2,7 @@
 //! although there is no cluster.
 //!
 //! ```text
-//!  request ─▶ target, query ─▶ Authorizer ─▶ verb ─▶ Writer ─▶ store ─▶ Audit
+//!  request ─▶ target, query ─▶ Authorizer ─▶ verb ─▶ Writer ─▶ store ─▶ Audit ─▶ Confirm
 //!                                             │        └ admission, patch, field managers, Review
 //!                                             ├─▶ list, watch ◀─ store
 //!                                             └─▶ Form (object, Table) ─▶ answer
@@ -19,6 +19,7 @@ mod accept;
 mod access;
 mod admission;
 mod api;
+mod confirm;
 mod courtesy;
 mod discovery;
 mod dispatch;
@@ -43,6 +44,7 @@ mod writer;
 
 pub use access::{Attempt, Audit, AuditLog, Authorizer, Change, Everybody, Identity, Verb};
 pub use api::{Api, Statuses};
+pub use confirm::{Confirm, Confirmation, wait};
 pub use origin::Origin;
 pub use request::MAX_BODY;
 pub use review::{Proposed, Review};

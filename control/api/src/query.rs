@@ -1,9 +1,12 @@
 //! The query of a request. A parameter that is not known is refused: it might ask for a selection,
 //! and a deletion without it would take everything.
 
+use std::time::Duration;
+
 use keyward_resource::ApiStatus;
 use keyward_store::Revision;
 
+use crate::confirm;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::writer::FieldValidation;
 
@@ -24,6 +27,8 @@ pub(crate) struct Query {
     pub(crate) force: bool,
     pub(crate) field_manager: Option<String>,
     pub(crate) field_validation: FieldValidation,
+    /// How long the answer to a change may wait for those who have to take it.
+    pub(crate) wait: Option<Duration>,
 }
 
 /// What `resourceVersion` says of a read.
@@ -74,6 +79,7 @@ const KNOWN: &[&str] = &[
     "resourceVersionMatch",
     "sendInitialEvents",
     "timeoutSeconds",
+    "wait",
     "watch",
 ];
 
@@ -169,6 +175,7 @@ impl Query {
                     _ => return Err(invalid(name, "\"Strict\", \"Warn\" or \"Ignore\"")),
                 }
             }
+            "wait" => self.wait = confirm::wait(&value)?,
             _ if HARMLESS.contains(&name) => {}
             _ => {
                 let known = KNOWN.join(", ");

@@ -29,14 +29,17 @@ pub(crate) fn not_allowed(methods: &'static str) -> Response {
 /// Answers with JSON and with warnings for whoever sent the request.
 pub(crate) fn success(code: StatusCode, value: &Value, warnings: &[String]) -> Response {
     let mut response = (code, Json(value)).into_response();
-    for warning in warnings {
-        // Code, agent and text as RFC 7234 section 5.5 has them; the agent is unknown to Kubernetes too.
-        let quoted = warning.replace('\\', "\\\\").replace('"', "\\\"");
-        if let Ok(header) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
-            response.headers_mut().append(WARNING, header);
-        }
+    for header in warnings.iter().filter_map(|text| warning(text)) {
+        response.headers_mut().append(WARNING, header);
     }
     response
+}
+
+/// A warning as a header.
+pub(crate) fn warning(text: &str) -> Option<HeaderValue> {
+    // Code, agent and text as RFC 7234 section 5.5 has them; the agent is unknown to Kubernetes too.
+    let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+    HeaderValue::from_str(&format!("299 - \"{quoted}\"")).ok()
 }
 
 /// The answer to a store error on an object of this kind.

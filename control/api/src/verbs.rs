@@ -37,7 +37,7 @@ impl Api {
     pub(crate) async fn create(&self, call: &Call<'_>) -> Answer {
         let object = request::body(call.headers, call.body)?;
         let written = self.writer.create(&call.target, object, &call.options()).await?;
-        self.answer(call, written)
+        self.answer(call, written).await
     }
 
     pub(crate) async fn update(&self, call: &Call<'_>) -> Answer {
@@ -47,7 +47,7 @@ impl Api {
             Part::Main => self.writer.update(&call.target, object, &options).await?,
             Part::Status => self.writer.update_status(&call.target, object, &options).await?,
         };
-        self.answer(call, written)
+        self.answer(call, written).await
     }
 
     pub(crate) async fn patch(&self, call: &Call<'_>) -> Answer {
@@ -65,7 +65,7 @@ impl Api {
                     Part::Main => self.writer.apply(target, body, force, &options).await?,
                     Part::Status => self.writer.apply_status(target, body, force, &options).await?,
                 };
-                return self.answer(call, written);
+                return self.answer(call, written).await;
             }
         };
         if call.query.force {
@@ -75,7 +75,7 @@ impl Api {
             Part::Main => self.writer.patch(target, &patch, &options).await?,
             Part::Status => self.writer.patch_status(target, &patch, &options).await?,
         };
-        self.answer(call, written)
+        self.answer(call, written).await
     }
 
     pub(crate) async fn delete(&self, call: &Call<'_>) -> Answer {
@@ -88,9 +88,12 @@ impl Api {
             let name = &written.key.name;
             let status = ApiStatus::deleted(target.kind, name, written.stored.uid());
             let status = serde_json::to_value(status).unwrap_or_else(|_| json!({}));
-            return Ok(success(StatusCode::OK, &status, &[]));
+            let revision = written.revision.filter(|_| !options.dry_run);
+            return call
+                .confirmed(self.confirm.as_deref(), revision, success(StatusCode::OK, &status, &[]))
+                .await;
         }
-        self.answer(call, written)
+        self.answer(call, written).await
     }
 
     /// Deletes what is selected in one place; answers with what it was.
@@ -106,6 +109,7 @@ impl Api {
         let selection = Selection { labels: &query.label_selector, fields: &query.field_selector };
         let place = Selector { kind: target.kind.name.to_owned(), namespace: target.namespace.clone() };
         let (mut items, mut after, mut revision) = (Vec::new(), None, None);
+        let mut last = None;
         loop {
             let page = self.store().list(place.clone(), after.take(), Some(PAGE)).await;
             let page = page.map_err(|error| store_error(target.kind, "", error))?;
@@ -121,7 +125,10 @@ impl Api {
                 let uid = Some(stored.uid().to_owned());
                 let this = Preconditions { uid, revision: None };
                 match self.writer.delete_as(&one, &this, &options, Verb::DeleteCollection).await {
-                    Ok(written) => items.push(self.outcome(&one, written)),
+                    Ok(written) => {
+                        last = last.max(written.revision);
+                        items.push(self.outcome(&one, written));
+                    }
                     Err(gone) if matches!(gone.code, 404 | 409) => {}
                     Err(failure) => return Err(failure),
                 }
@@ -132,16 +139,19 @@ impl Api {
         }
         let revision = revision.unwrap_or_default().0;
         let list = keyward_resource::present_list(target.kind, items, revision, target.asked);
-        Ok(success(StatusCode::OK, &call.form.list(target.kind, list), &[]))
+        let answer = success(StatusCode::OK, &call.form.list(target.kind, list), &[]);
+        call.confirmed(self.confirm.as_deref(), last.filter(|_| !options.dry_run), answer).await
     }
 
-    fn answer(&self, call: &Call<'_>, written: Written) -> Answer {
+    async fn answer(&self, call: &Call<'_>, written: Written) -> Answer {
         let code = match written.effect {
             Effect::Created => StatusCode::CREATED,
             Effect::Changed | Effect::Unchanged | Effect::Deleted => StatusCode::OK,
         };
         let warnings = written.warnings.clone();
+        let revision = written.revision.filter(|_| !call.query.dry_run);
         let object: Value = self.outcome(&call.target, written);
-        Ok(success(code, &call.form.object(call.target.kind, object), &warnings))
+        let answer = success(code, &call.form.object(call.target.kind, object), &warnings);
+        call.confirmed(self.confirm.as_deref(), revision, answer).await
     }
 }

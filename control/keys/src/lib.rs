@@ -30,4 +30,4 @@ pub use index::{Change, KeyIndex};
 pub use session::{Limits, ProtocolError, Session, SessionEvent};
 pub use table::Table;
 pub use view::{KeyView, Wanted};
-pub use workers::{Connection, Held, Lag, Refusal, Worker, Workers};
+pub use workers::{Confirmed, Connection, GRACE, Goal, Held, Missing, Refusal, Standing, Worker, Workers};

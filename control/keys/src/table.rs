@@ -167,6 +167,15 @@ impl Table {
         true
     }
 
+    /// The revision of the first change that a state lacks; `None` when the log does not know the
+    /// state, or when it lacks nothing.
+    pub(crate) fn first_missed(&self, held: Version) -> Option<u64> {
+        let steps = &self.log.steps;
+        let start = steps.iter().rposition(|step| step.from.checksum == held.checksum)?;
+        let next = steps.get(start + 1).map_or(self.content.version, |step| step.from);
+        Some(next.revision)
+    }
+
     /// The way to the present from `from`, or a part of it, of about `max_bytes` at most; `None`
     /// when the log does not reach back so far or a snapshot is the shorter way.
     pub(crate) fn since(&self, from: Version, max_bytes: usize) -> Option<Difference> {

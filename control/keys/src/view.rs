@@ -71,9 +71,4 @@ impl KeyView {
         let names = self.wanted(role).into_iter().flatten();
         names.filter_map(|name| self.tables.get_key_value(name.as_str()))
     }
-
-    /// Whether a role wants a table that exists.
-    pub(crate) fn wants(&self, role: &str, table: &str) -> bool {
-        self.wanted(role).is_some_and(|names| names.contains(table)) && self.tables.contains_key(table)
-    }
 }

@@ -1,27 +1,52 @@
 //! Who is connected and what they hold: the proof that a change has arrived.
+//!
+//! A worker is known from its subscription on. When its stream ends it may come back in a moment
+//! with what it held, as it does after every change of its proxy's configuration; until then it
+//! serves on, so it counts on with what it had. After [`GRACE`] it is taken for gone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use keyward_filter_core::wire::{ServerMessage, Version, server_message};
 
 use crate::session::SessionEvent;
 use crate::view::KeyView;
 
+mod standing;
 #[cfg(test)]
 mod tests;
+
+pub use standing::{Confirmed, Goal, Missing, Standing};
+
+/// How long a worker whose stream has ended is waited for. It tries again within two seconds.
+pub const GRACE: Duration = Duration::from_secs(4);
+/// Of how many publications it is remembered when they were.
+const PUBLICATIONS: usize = 4_096;
 
 /// Names a stream for as long as the server runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Connection(u64);
 
-/// All connected workers that have subscribed.
+/// All workers that have subscribed, and what they should hold. Times are since the start of the
+/// server.
 #[derive(Debug, Default)]
 pub struct Workers {
     connections: u64,
     workers: BTreeMap<Connection, Worker>,
+    /// Whoever was there before the server has come back by then.
+    settled: Duration,
+    /// The keys that were published last.
+    view: KeyView,
+    /// The revision up to which whatever there was to publish is.
+    reached: u64,
+    /// When keys were published, by revision, oldest first.
+    publications: VecDeque<(u64, Duration)>,
+    /// The plugin configuration that each role was told last, and of which revision that is.
+    configs: BTreeMap<String, u64>,
+    configs_revision: u64,
 }
 
-/// A connected worker.
+/// A worker that is connected, or was a moment ago.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worker {
     /// The Envoy node id.
@@ -38,6 +63,10 @@ pub struct Worker {
     pub held: BTreeMap<String, Held>,
     /// What it refused and has not taken since, by table.
     pub refused: BTreeMap<String, Refusal>,
+    /// When it acknowledged something last, on this stream.
+    pub acknowledged_at: Option<Duration>,
+    /// When its stream ended, if it has.
+    pub away_since: Option<Duration>,
 }
 
 /// What a worker holds of a table.
@@ -46,7 +75,7 @@ pub struct Held {
     /// The version.
     pub version: Version,
     /// The worker acknowledged it on this stream. What it said when it subscribed counts only where
-    /// it is exactly what is wanted: it may be from another life of the store.
+    /// the content is known: it may be from another life of the store.
     pub acknowledged: bool,
 }
 
@@ -59,41 +88,34 @@ pub struct Refusal {
     pub times: u32,
 }
 
-/// A worker that does not hold a table as it should.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lag {
-    /// The stream.
-    pub connection: Connection,
-    /// The Envoy node id.
-    pub node: String,
-    /// Names the VM instance.
-    pub worker: String,
-    /// The table.
-    pub table: String,
-    /// What it holds of it.
-    pub held: Option<Version>,
-    /// What it should hold.
-    pub wanted: Version,
-    /// Why it refused it, if it did.
-    pub refused: Option<Refusal>,
-}
-
 // === impl Workers ===
 
 impl Workers {
+    /// A registry whose server has just started: those who were there before are still coming back.
+    #[must_use]
+    pub fn starting(now: Duration) -> Self {
+        Self { settled: now.saturating_add(GRACE), ..Self::default() }
+    }
+
     /// A new stream. It counts as a worker when it has subscribed.
     pub fn connect(&mut self) -> Connection {
         self.connections += 1;
         Connection(self.connections)
     }
 
-    /// The stream is closed.
-    pub fn disconnect(&mut self, connection: Connection) {
-        self.workers.remove(&connection);
+    /// The stream is closed. Its worker may be back already, on another one.
+    pub fn disconnect(&mut self, connection: Connection, now: Duration) {
+        let Some(gone) = self.workers.get_mut(&connection) else { return };
+        gone.away_since = Some(now);
+        let gone = gone.clone();
+        if self.workers.iter().any(|(other, worker)| *other > connection && worker.is_the_same_as(&gone)) {
+            self.workers.remove(&connection);
+        }
+        self.forget(now);
     }
 
     /// Notes what a worker has said.
-    pub fn on_event(&mut self, connection: Connection, event: &SessionEvent) {
+    pub fn on_event(&mut self, connection: Connection, event: &SessionEvent, now: Duration) {
         if let SessionEvent::Subscribed { node, role, worker, build, config_version, held } = event {
             let held = held
                 .iter()
@@ -106,8 +128,14 @@ impl Workers {
                 config_version: *config_version,
                 held: held.collect(),
                 refused: BTreeMap::new(),
+                acknowledged_at: None,
+                away_since: None,
             };
+            // Who comes back takes the place of who went. Two at once stay two: names are drawn, and
+            // the proof must not lose a worker to a name.
+            self.workers.retain(|_, other| other.away_since.is_none() || !other.is_the_same_as(&subscribed));
             self.workers.insert(connection, subscribed);
+            self.forget(now);
             return;
         }
         let Some(worker) = self.workers.get_mut(&connection) else { return };
@@ -116,6 +144,7 @@ impl Workers {
             SessionEvent::Acked { table, version } => {
                 worker.refused.remove(table);
                 worker.held.insert(table.clone(), Held { version: *version, acknowledged: true });
+                worker.acknowledged_at = Some(now);
             }
             SessionEvent::Nacked { table, reason } => {
                 let times = worker.refused.get(table).map_or(0, |refusal| refusal.times);
@@ -136,47 +165,49 @@ impl Workers {
         }
     }
 
-    /// All connected workers.
+    /// Keys are published.
+    pub fn on_keys(&mut self, view: KeyView, now: Duration) {
+        if self.publications.back().is_none_or(|(revision, _)| *revision < view.revision()) {
+            self.publications.push_back((view.revision(), now));
+        }
+        if self.publications.len() > PUBLICATIONS {
+            self.publications.pop_front();
+        }
+        self.reached = self.reached.max(view.revision());
+        self.view = view;
+    }
+
+    /// Up to this revision there is nothing more to publish.
+    pub fn on_reached(&mut self, revision: u64) {
+        self.reached = self.reached.max(revision);
+        self.configs_revision = self.configs_revision.max(revision);
+    }
+
+    /// Proxies are told which plugin configuration each role runs with from this revision on.
+    pub fn on_configs(&mut self, revision: u64, configs: BTreeMap<String, u64>) {
+        self.configs_revision = revision;
+        self.configs = configs;
+    }
+
+    /// All workers, those included that were there a moment ago.
     pub fn iter(&self) -> impl Iterator<Item = (Connection, &Worker)> {
         self.workers.iter().map(|(connection, worker)| (*connection, worker))
     }
 
-    /// Whether every connected worker holds every table that its role wants, as it is in `target`
-    /// or later.
-    #[must_use]
-    pub fn is_synced(&self, target: &KeyView, now: &KeyView) -> bool {
-        self.lags(target, now).next().is_none()
+    /// Takes for gone who has been away for too long.
+    fn forget(&mut self, now: Duration) {
+        self.workers.retain(|_, worker| !worker.is_gone(now));
+    }
+}
+
+// === impl Worker ===
+
+impl Worker {
+    fn is_the_same_as(&self, other: &Self) -> bool {
+        (&self.node, &self.role, &self.worker) == (&other.node, &other.role, &other.worker)
     }
 
-    /// Who does not hold what its role wants, as it is in `target` or later. `now` is the view
-    /// that is published at present, the same one when there is nothing to wait for: a worker that
-    /// comes back with exactly that is not sent anything and so has nothing to acknowledge.
-    #[must_use]
-    pub fn lag(&self, target: &KeyView, now: &KeyView) -> Vec<Lag> {
-        self.lags(target, now).collect()
-    }
-
-    fn lags<'a>(&'a self, target: &'a KeyView, now: &'a KeyView) -> impl Iterator<Item = Lag> + 'a {
-        self.workers.iter().flat_map(move |(connection, worker)| {
-            let wanted = target.wanted_tables(&worker.role).filter(|(name, _)| now.wants(&worker.role, name));
-            wanted.filter_map(move |(name, table)| {
-                let wanted = table.version();
-                let held = worker.held.get(name.as_ref());
-                let is_held = held.is_some_and(|held| {
-                    held.version == wanted
-                        || now.table(name).is_some_and(|now| held.version == now.version())
-                        || held.acknowledged && held.version.revision >= wanted.revision
-                });
-                (!is_held).then(|| Lag {
-                    connection: *connection,
-                    node: worker.node.clone(),
-                    worker: worker.worker.clone(),
-                    table: name.to_string(),
-                    held: held.map(|held| held.version),
-                    wanted,
-                    refused: worker.refused.get(name.as_ref()).cloned(),
-                })
-            })
-        })
+    fn is_gone(&self, now: Duration) -> bool {
+        self.away_since.is_some_and(|since| now.saturating_sub(since) > GRACE)
     }
 }

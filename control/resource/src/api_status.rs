@@ -219,6 +219,13 @@ impl ApiStatus {
         Self::failure(504, "Timeout", format!("Timeout: {message}")).about(details)
     }
 
+    /// 504: what was waited for did not come.
+    #[must_use]
+    pub fn timeout(message: &str, causes: Vec<Cause>) -> Self {
+        let details = Details { causes, retry_after_seconds: Some(1), ..Details::default() };
+        Self::failure(504, "Timeout", format!("Timeout: {message}")).about(details)
+    }
+
     /// 406: the client accepts none of the forms that there are.
     #[must_use]
     pub fn not_acceptable() -> Self {

@@ -31,7 +31,6 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::edge::WorkersHandle;
 use crate::filter::Filter;
 use crate::objects::{Effect, Objects};
 use crate::proxies::Proxies;
@@ -39,6 +38,7 @@ use crate::published::{Published, SharedIndex};
 use crate::remembered::Remembered;
 use crate::review::Question;
 use crate::rollout::Rollouts;
+use crate::workers::WorkersHandle;
 
 /// How often a rollout is looked at while one is under way.
 const ROLLOUT_STEP: Duration = Duration::from_millis(50);
@@ -180,6 +180,8 @@ impl ControlLoop {
         }
         self.report_soon();
         if !changed {
+            let revision = self.revision.0;
+            self.outlets.workers.change(|workers, _| workers.on_reached(revision));
             return;
         }
         self.key_changes.extend(key_changes);
@@ -255,7 +257,7 @@ impl ControlLoop {
         let told = &self.told;
         let applied = |role: &str| {
             let Some(told) = told.get(role) else { return true };
-            self.outlets.workers.with(|workers| {
+            self.outlets.workers.read(|workers, _| {
                 let mut of_role = workers.iter().filter(|(_, worker)| worker.role == role);
                 of_role.all(|(_, worker)| worker.config_version == told.config_version)
             })
@@ -280,7 +282,8 @@ impl ControlLoop {
         let wanted: BTreeMap<String, BTreeSet<String>> =
             proxies.iter().map(|(role, proxy)| (role.clone(), proxy.tables.clone())).collect();
         let view = self.index_mut().view(wanted).with_retired(&self.outlets.keys.borrow());
-        self.outlets.keys.send_replace(view);
+        self.outlets.keys.send_replace(view.clone());
+        self.outlets.workers.change(|workers, now| workers.on_keys(view, now));
 
         for (role, proxy) in &proxies {
             let config = keyward_translate::filter_config(proxy, &settings);
@@ -298,6 +301,8 @@ impl ControlLoop {
             self.encoders.remove(&role);
             self.rollouts.remove(&role);
         }
+        let configs = self.told.iter().map(|(role, told)| (role.clone(), told.config_version)).collect();
+        self.outlets.workers.change(|workers, _| workers.on_configs(self.revision.0, configs));
         self.proxies = Arc::new(proxies);
         let fallback = misconfigured_node(&settings);
         self.outlets.xds.set_fallback(snapshot(&fallback));

@@ -30,6 +30,7 @@ mod review;
 mod rollout;
 mod serve;
 mod statuses;
+mod workers;
 
 pub use args::{LogFormat, ServeArgs};
 pub use serve::serve;

@@ -27,16 +27,17 @@ use crate::access::{self, AuditLog, Gatekeeper};
 use crate::args::ServeArgs;
 use crate::compaction;
 use crate::control::{ControlLoop, Outlets};
-use crate::edge::{Admission, KeyStream, WorkersHandle};
+use crate::edge::{Admission, KeyStream};
 use crate::envoy::{self, Identity, Supervisor, SupervisorOptions};
 use crate::exposure;
 use crate::filter::Filter;
 use crate::ports::{listen, reachable, serve_grpc, serve_rest};
 use crate::proxies;
 use crate::published::Published;
-use crate::rest::{self, HostGuard};
+use crate::rest::{self, HostGuard, Sync};
 use crate::review::Reviewer;
 use crate::statuses::StatusWriter;
+use crate::workers::WorkersHandle;
 
 /// The proxy that is served when nothing else is said.
 const PROXY: &str = "gateway-proxy";
@@ -135,7 +136,7 @@ async fn start(
         .events(xds_sink)
         .clock(SystemTime::now)
         .build();
-    let workers = WorkersHandle::default();
+    let workers = WorkersHandle::new();
     let outlets = Outlets { keys, xds, ads: ads.clone(), workers: workers.clone(), published };
     let control = ControlLoop::new(store.clone(), settings, Filter::new(filter), outlets);
 
@@ -158,6 +159,7 @@ async fn start(
         });
     }
     let certified = grpc_tls.is_some();
+    let sync = Sync { workers: workers.clone(), ads: ads.clone(), store: store.clone() };
     let key_stream = KeyStream::new(key_view, workers, admission);
     let router = tonic::transport::Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
@@ -173,7 +175,7 @@ async fn start(
     let guard = HostGuard::of(args.rest);
     let gatekeeper = Gatekeeper::new(exposure.rules, tokens);
     let authorizer = Arc::new(gatekeeper.clone());
-    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard);
+    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, sync);
     let api = access::guarded(api, &gatekeeper);
     match rest_tls {
         Some(config) => tasks.spawn(serve_rest(TlsListener::new(rest, config)?, api, stop.clone())),

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
-use keyward_keys::KeyView;
+use keyward_keys::{Goal, KeyView};
 use keyward_xds::{AdsService, Cache, ClientStatus, Snapshot};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -84,7 +84,7 @@ impl Control {
         })
         .build();
         let (keys, view) = watch::channel(KeyView::default());
-        let registry = Registry::default();
+        let registry = Registry::new();
         let router = tonic::transport::Server::builder()
             .add_service(ads.clone().into_server())
             .add_service(KeyStream { view, registry: registry.clone() });
@@ -105,6 +105,7 @@ impl Control {
     pub(super) async fn publish(&self, publication: Publication, envoy: &Envoy) -> anyhow::Result<()> {
         // Keys first, as the control loop does.
         self.keys.send_replace(publication.keys.clone());
+        self.registry.with(|workers, now| workers.on_keys(publication.keys.clone(), now));
         self.cache.publish(NODE_KEY, publication.snapshot.clone());
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -149,7 +150,7 @@ impl Control {
     /// Whether every worker runs with this configuration and holds the keys.
     fn applied(&self, publication: &Publication) -> anyhow::Result<()> {
         let Publication { keys, role, config_version, .. } = publication;
-        self.registry.with(|workers| {
+        self.registry.with(|workers, now| {
             let of_role: Vec<u64> = workers
                 .iter()
                 .filter(|(_, worker)| worker.role == *role)
@@ -161,8 +162,9 @@ impl Control {
                 of_role.iter().all(|version| version == config_version),
                 "workers run configurations {of_role:?}, not {config_version}"
             );
-            let lag = workers.lag(keys, keys);
-            ensure!(lag.is_empty(), "keys are missing: {lag:?}");
+            let goal = Goal { revision: keys.revision(), policies: false };
+            let confirmed = workers.confirmed(goal, now);
+            ensure!(confirmed.by_all(), "keys are missing: {confirmed:?}");
             Ok(())
         })
     }

@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use keyward_filter_core::wire::{ClientMessage, SERVICE, ServerMessage};
 use keyward_keys::{KeyView, Session, Workers};
@@ -18,8 +19,11 @@ use tonic_prost::ProstCodec;
 const BUFFER: usize = 64;
 
 /// What the workers of all proxies hold.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Registry(Arc<Mutex<Workers>>);
+#[derive(Debug, Clone)]
+pub(super) struct Registry {
+    workers: Arc<Mutex<Workers>>,
+    started: Instant,
+}
 
 /// The service.
 #[derive(Debug, Clone)]
@@ -37,19 +41,19 @@ async fn serve(
     registry: &Registry,
 ) -> anyhow::Result<()> {
     let mut session = Session::new();
-    let connection = registry.with(Workers::connect);
+    let connection = registry.with(|workers, _| workers.connect());
     let outcome = async {
         loop {
             let now = view.borrow_and_update().clone();
             while let Some(message) = session.next(&now) {
-                registry.with(|workers| workers.on_sent(connection, &message));
+                registry.with(|workers, _| workers.on_sent(connection, &message));
                 outbound.send(Ok(message)).await?;
             }
             tokio::select! {
                 message = inbound.message() => {
                     let Some(message) = message? else { return Ok(()) };
                     for event in session.on_message(message)? {
-                        registry.with(|workers| workers.on_event(connection, &event));
+                        registry.with(|workers, now| workers.on_event(connection, &event, now));
                     }
                 }
                 changed = view.changed() => changed?,
@@ -57,16 +61,21 @@ async fn serve(
         }
     };
     let outcome = outcome.await;
-    registry.with(|workers| workers.disconnect(connection));
+    registry.with(|workers, now| workers.disconnect(connection, now));
     outcome
 }
 
 // === impl Registry ===
 
 impl Registry {
+    /// One that nobody has joined.
+    pub(super) fn new() -> Self {
+        Self { workers: Arc::default(), started: Instant::now() }
+    }
+
     /// Looks at or changes it. Never held across an await.
-    pub(super) fn with<T>(&self, action: impl FnOnce(&mut Workers) -> T) -> T {
-        action(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn with<T>(&self, action: impl FnOnce(&mut Workers, Duration) -> T) -> T {
+        action(&mut self.workers.lock().unwrap_or_else(PoisonError::into_inner), self.started.elapsed())
     }
 }
 

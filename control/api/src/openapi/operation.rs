@@ -110,8 +110,14 @@ const DRY_RUN: Parameter = Parameter {
     ty: Type::String,
     doc: "`All`: everything is checked and nothing is stored.",
 };
+const WAIT: Parameter = Parameter {
+    name: "wait",
+    ty: Type::String,
+    doc: "How long the answer may wait until every connected worker has confirmed the change: `5s`, `500ms`. The headers Keyward-Synced, Keyward-Workers, Keyward-Confirmed and Keyward-Milliseconds say what came of it.",
+};
 const CHANGE: &[Parameter] = &[
     DRY_RUN,
+    WAIT,
     Parameter { name: "fieldManager", ty: Type::String, doc: "Who changes fields, for server-side apply." },
     Parameter {
         name: "fieldValidation",
@@ -276,7 +282,7 @@ impl Subject {
 
     fn delete(self) -> Operation {
         Operation {
-            query: query(&[&[DRY_RUN]]),
+            query: query(&[&[DRY_RUN, WAIT]]),
             body: Some(Body { media_types: OBJECTS, content: Content::DeleteOptions, required: false }),
             answers: (&[200], Content::Status),
             ..self.operation("delete", "delete", "delete", "")
@@ -285,7 +291,7 @@ impl Subject {
 
     fn delete_collection(self) -> Operation {
         Operation {
-            query: query(&[SELECTION, &[DRY_RUN]]),
+            query: query(&[SELECTION, &[DRY_RUN, WAIT]]),
             body: Some(Body { media_types: OBJECTS, content: Content::DeleteOptions, required: false }),
             answers: (&[200], Content::Status),
             ..self.operation("delete", "deletecollection", "deleteCollection", "")

@@ -174,7 +174,7 @@ async fn a_change_says_what_it_takes() {
         .flatten()
         .filter_map(|found| found["name"].as_str())
         .collect();
-    assert_eq!(names, ["dryRun", "fieldManager", "fieldValidation", "force"]);
+    assert_eq!(names, ["dryRun", "wait", "fieldManager", "fieldValidation", "force"]);
     assert!(patch["requestBody"]["content"]["application/strategic-merge-patch+json"].is_object());
     let document = json_at("/openapi/v3/apis/gateway.solo.io/v1").await;
     let patch =

@@ -40,11 +40,67 @@ impl Keys {
     }
 }
 
-fn subscribed(role: &str, held: &[(&str, Version)]) -> SessionEvent {
+/// A registry, and how the time goes.
+#[derive(Default)]
+struct Registry {
+    workers: Workers,
+    now: Duration,
+}
+
+// === impl Registry ===
+
+impl Registry {
+    fn publish(&mut self, view: &KeyView) {
+        self.workers.on_keys(view.clone(), self.now);
+    }
+
+    fn join(&mut self, role: &str, held: &[(&str, Version)]) -> Connection {
+        self.join_as(role, "w", held)
+    }
+
+    fn join_as(&mut self, role: &str, name: &str, held: &[(&str, Version)]) -> Connection {
+        let connection = self.workers.connect();
+        self.say(connection, &subscribed(role, name, held));
+        connection
+    }
+
+    fn say(&mut self, connection: Connection, event: &SessionEvent) {
+        self.workers.on_event(connection, event, self.now);
+    }
+
+    fn leave(&mut self, connection: Connection) {
+        self.workers.disconnect(connection, self.now);
+    }
+
+    /// Who lacks which table as it was at a revision, or later.
+    fn lacks(&self, revision: u64) -> Vec<String> {
+        let standings: Vec<_> = self.workers.standings(self.now).collect();
+        let lacks = |standing: &Standing<'_>| {
+            let lacking = standing.missing.iter().filter(|missing| missing.complete_to < revision);
+            lacking.map(|missing| format!("{} {}", standing.worker.node, missing.table)).collect::<Vec<_>>()
+        };
+        let lacking: Vec<_> = standings.iter().map(lacks).collect();
+        let confirmed = self.workers.confirmed(Goal { revision, policies: false }, self.now);
+        assert_eq!(confirmed.workers, lacking.len());
+        assert_eq!(confirmed.confirmed, lacking.iter().filter(|tables| tables.is_empty()).count());
+        lacking.concat()
+    }
+
+    fn by_all(&self, revision: u64) -> bool {
+        self.workers.confirmed(Goal { revision, policies: false }, self.now).by_all()
+    }
+
+    fn worker(&self, connection: Connection) -> Worker {
+        let found = self.workers.iter().find(|(it, _)| *it == connection).map(|(_, worker)| worker);
+        found.expect("the worker is known").clone()
+    }
+}
+
+fn subscribed(role: &str, worker: &str, held: &[(&str, Version)]) -> SessionEvent {
     SessionEvent::Subscribed {
         node: format!("node-{role}"),
         role: role.to_owned(),
-        worker: "w".to_owned(),
+        worker: worker.to_owned(),
         build: "b".to_owned(),
         config_version: 3,
         held: held.iter().map(|(table, version)| (String::from(*table), *version)).collect(),
@@ -67,35 +123,18 @@ fn dropped(table: &str) -> ServerMessage {
     ServerMessage { kind: Some(server_message::Kind::Drop(Drop { table: table.to_owned() })) }
 }
 
-fn join(workers: &mut Workers, role: &str, held: &[(&str, Version)]) -> Connection {
-    let connection = workers.connect();
-    workers.on_event(connection, &subscribed(role, held));
-    connection
-}
-
-/// The node and the table of each lag; that there is one or none is what `is_synced` says too.
-fn lag(workers: &Workers, target: &KeyView, now: &KeyView) -> Vec<String> {
-    let lags = workers.lag(target, now);
-    assert_eq!(workers.is_synced(target, now), lags.is_empty());
-    lags.iter().map(|lag| format!("{} {}", lag.node, lag.table)).collect()
-}
-
-fn worker(workers: &Workers, connection: Connection) -> Worker {
-    let found = workers.iter().find(|(it, _)| *it == connection).map(|(_, worker)| worker);
-    found.expect("the worker is known").clone()
-}
-
 #[test]
-fn a_stream_is_a_worker_from_its_subscription_to_its_end() {
+fn a_stream_is_a_worker_from_its_subscription_on() {
     let view = Keys::new().view();
-    let mut workers = Workers::default();
-    let (first, second) = (workers.connect(), workers.connect());
+    let mut registry = Registry::default();
+    registry.publish(&view);
+    let (first, second) = (registry.workers.connect(), registry.workers.connect());
     assert_ne!(first, second);
-    assert!(workers.is_synced(&view, &view));
-    workers.on_event(first, &acked(&view, ONE));
-    assert_eq!(workers.iter().count(), 0);
+    assert!(registry.by_all(1));
+    registry.say(first, &acked(&view, ONE));
+    assert_eq!(registry.workers.iter().count(), 0);
 
-    workers.on_event(first, &subscribed("front", &[(ONE, foreign())]));
+    registry.say(first, &subscribed("front", "w", &[(ONE, foreign())]));
     let expected = Worker {
         node: "node-front".to_owned(),
         role: "front".to_owned(),
@@ -104,56 +143,160 @@ fn a_stream_is_a_worker_from_its_subscription_to_its_end() {
         config_version: 3,
         held: BTreeMap::from([(ONE.to_owned(), Held { version: foreign(), acknowledged: false })]),
         refused: BTreeMap::new(),
+        acknowledged_at: None,
+        away_since: None,
     };
-    assert_eq!(workers.iter().collect::<Vec<_>>(), [(first, &expected)]);
-    assert_eq!(lag(&workers, &view, &view), ["node-front a/one"]);
+    assert_eq!(registry.workers.iter().collect::<Vec<_>>(), [(first, &expected)]);
+    assert_eq!(registry.lacks(1), ["node-front a/one"]);
 
-    workers.on_event(first, &SessionEvent::ConfigApplied { version: 4 });
-    assert_eq!(worker(&workers, first).config_version, 4);
-    workers.disconnect(second);
-    assert_eq!(workers.iter().count(), 1);
-    workers.disconnect(first);
-    assert_eq!(workers.iter().count(), 0);
-    assert!(workers.is_synced(&view, &view));
-    let third = workers.connect();
-    assert!(third != first && third != second);
+    registry.now = Duration::from_secs(7);
+    registry.say(first, &SessionEvent::ConfigApplied { version: 4 });
+    registry.say(first, &acked(&view, ONE));
+    let worker = registry.worker(first);
+    assert_eq!((worker.config_version, worker.acknowledged_at), (4, Some(registry.now)));
+    registry.leave(second);
+    assert_eq!(registry.workers.iter().count(), 1);
 }
 
 #[test]
-fn in_sync_is_every_table_of_every_worker() {
+fn a_worker_between_two_streams_counts_with_what_it_had() {
+    let mut keys = Keys::new();
+    let mut registry = Registry::default();
+    let first = keys.view();
+    registry.publish(&first);
+    let stream = registry.join("front", &[]);
+    registry.say(stream, &acked(&first, ONE));
+    registry.leave(stream);
+    assert!(registry.by_all(1), "what it had is what is wanted");
+
+    registry.publish(&keys.change());
+    assert_eq!(registry.lacks(2), ["node-front a/one"]);
+    registry.now = GRACE;
+    assert!(!registry.by_all(2), "it may still come back, and serves meanwhile");
+
+    let back = registry.join("front", &[(ONE, version(&first, ONE))]);
+    assert_eq!(registry.workers.iter().count(), 1, "it is the same worker");
+    assert_eq!(registry.lacks(2), ["node-front a/one"]);
+    registry.say(back, &acked(&keys.view(), ONE));
+    assert!(registry.by_all(2));
+}
+
+#[test]
+fn a_worker_that_is_gone_does_not_block_for_ever() {
+    let mut keys = Keys::new();
+    let mut registry = Registry::default();
+    registry.publish(&keys.view());
+    let stream = registry.join("front", &[]);
+    registry.leave(stream);
+    registry.publish(&keys.change());
+    registry.now = GRACE;
+    assert!(!registry.by_all(2));
+    registry.now += Duration::from_millis(1);
+    assert!(registry.by_all(2));
+    assert_eq!(registry.workers.standings(registry.now).count(), 0);
+    // Its place is free at the next occasion, so that those who come and go do not pile up.
+    registry.join_as("back", "other", &[]);
+    assert_eq!(registry.workers.iter().count(), 1);
+}
+
+#[test]
+fn two_streams_of_one_name_are_two_until_one_ends() {
+    let keys = Keys::new();
+    let view = keys.view();
+    let mut registry = Registry::default();
+    registry.publish(&view);
+    let old = registry.join("front", &[]);
+    let new = registry.join("front", &[(ONE, version(&view, ONE))]);
+    assert_eq!(registry.lacks(1), ["node-front a/one"], "it might be another one by the same name");
+    registry.leave(old);
+    assert!(registry.by_all(1), "it was the same one, which came back before it went");
+    registry.leave(new);
+    assert_eq!(registry.workers.iter().count(), 1);
+}
+
+#[test]
+fn a_server_that_has_just_started_waits_for_those_who_come_back() {
     let view = Keys::new().view();
-    let mut workers = Workers::default();
-    let front = join(&mut workers, "front", &[]);
-    let back = join(&mut workers, "back", &[]);
-    assert_eq!(lag(&workers, &view, &view), ["node-front a/one", "node-back a/one", "node-back a/two"]);
-    workers.on_event(front, &acked(&view, ONE));
-    workers.on_event(back, &acked(&view, TWO));
-    assert_eq!(lag(&workers, &view, &view), ["node-back a/one"]);
-    workers.on_event(back, &acked(&view, ONE));
-    assert_eq!(lag(&workers, &view, &view), [""; 0]);
-    join(&mut workers, "stranger", &[]);
-    assert_eq!(lag(&workers, &view, &view), [""; 0]);
+    let now = Duration::from_secs(1);
+    let mut registry = Registry { workers: Workers::starting(now), now };
+    registry.publish(&view);
+    assert!(!registry.by_all(1), "who was there before may not be back yet");
+    registry.now += GRACE;
+    assert!(registry.by_all(1));
+    assert!(!registry.by_all(2), "that is not published yet");
+    registry.workers.on_reached(2);
+    assert!(registry.by_all(2), "it had nothing to do with keys");
 }
 
 #[test]
-fn a_lag_says_who_holds_what_instead_of_what_and_why() {
+fn confirmed_is_every_table_of_every_worker() {
+    let view = Keys::new().view();
+    let mut registry = Registry::default();
+    registry.publish(&view);
+    let front = registry.join("front", &[]);
+    let back = registry.join("back", &[]);
+    assert_eq!(registry.lacks(1), ["node-front a/one", "node-back a/one", "node-back a/two"]);
+    registry.say(front, &acked(&view, ONE));
+    registry.say(back, &acked(&view, TWO));
+    assert_eq!(registry.lacks(1), ["node-back a/one"]);
+    registry.say(back, &acked(&view, ONE));
+    assert!(registry.by_all(1));
+    registry.join("stranger", &[]);
+    assert!(registry.by_all(1));
+}
+
+#[test]
+fn policies_count_where_they_are_asked_for() {
+    let mut registry = Registry::default();
+    registry.publish(&Keys::new().view_for(&[]));
+    let front = registry.join("front", &[]);
+    let goal = Goal { revision: 1, policies: true };
+    assert!(!registry.workers.confirmed(goal, registry.now).is_known, "they are not told yet");
+    registry.workers.on_configs(1, BTreeMap::from([("front".to_owned(), 4)]));
+    let confirmed = registry.workers.confirmed(goal, registry.now);
+    assert_eq!(confirmed, Confirmed { workers: 1, confirmed: 0, is_known: true });
+    let wanted = registry.workers.standings(registry.now).next().and_then(|standing| standing.config_wanted);
+    assert_eq!(wanted, Some(4));
+    assert!(registry.by_all(1), "the keys are there");
+    registry.say(front, &SessionEvent::ConfigApplied { version: 4 });
+    assert!(registry.workers.confirmed(goal, registry.now).by_all());
+}
+
+#[test]
+fn a_standing_says_who_holds_what_instead_of_what_since_when_and_why() {
     let mut keys = Keys::new();
     let first = keys.view();
-    let mut workers = Workers::default();
-    let front = join(&mut workers, "front", &[]);
-    workers.on_event(front, &acked(&first, ONE));
+    let mut registry = Registry::default();
+    registry.publish(&first);
+    let front = registry.join("front", &[]);
+    registry.say(front, &acked(&first, ONE));
+    registry.now = Duration::from_secs(3);
     let second = keys.change();
-    workers.on_event(front, &nacked(ONE, "no room"));
-    let expected = Lag {
+    registry.publish(&second);
+    registry.now = Duration::from_secs(5);
+    let third = keys.change();
+    registry.publish(&third);
+    registry.say(front, &nacked(ONE, "no room"));
+    let refusal = Refusal { reason: "no room".to_owned(), times: 1 };
+    let worker = registry.worker(front);
+    let expected = Standing {
         connection: front,
-        node: "node-front".to_owned(),
-        worker: "w".to_owned(),
-        table: ONE.to_owned(),
-        held: Some(version(&first, ONE)),
-        wanted: version(&second, ONE),
-        refused: Some(Refusal { reason: "no room".to_owned(), times: 1 }),
+        worker: &worker,
+        revision: 1,
+        missing: vec![Missing {
+            table: ONE,
+            held: Some(version(&first, ONE)),
+            wanted: version(&third, ONE),
+            complete_to: 1,
+            refused: Some(&refusal),
+        }],
+        config_wanted: None,
+        behind_since: Some(Duration::from_secs(3)),
     };
-    assert_eq!(workers.lag(&second, &second), [expected]);
+    assert_eq!(registry.workers.standings(registry.now).collect::<Vec<_>>(), [expected]);
+    registry.say(front, &acked(&third, ONE));
+    let standing = registry.workers.standings(registry.now).next().expect("it is there");
+    assert_eq!((standing.revision, standing.behind_since), (3, None));
 }
 
 #[test]
@@ -161,81 +304,90 @@ fn what_is_acknowledged_later_counts_for_what_was_wanted_before() {
     let mut keys = Keys::new();
     let first = keys.view();
     let (second, third) = (keys.change(), keys.change());
-    let mut workers = Workers::default();
-    let front = join(&mut workers, "front", &[]);
-    workers.on_event(front, &acked(&first, ONE));
-    assert_eq!(lag(&workers, &second, &third), ["node-front a/one"]);
-    workers.on_event(front, &acked(&third, ONE));
-    assert_eq!(lag(&workers, &second, &third), [""; 0]);
-    assert_eq!(lag(&workers, &third, &third), [""; 0]);
+    let mut registry = Registry::default();
+    registry.publish(&third);
+    let front = registry.join("front", &[]);
+    registry.say(front, &acked(&first, ONE));
+    assert_eq!(registry.lacks(2), ["node-front a/one"]);
+    registry.say(front, &acked(&second, ONE));
+    assert_eq!((registry.lacks(2).len(), registry.lacks(3).len()), (0, 1));
+    registry.say(front, &acked(&third, ONE));
+    assert!(registry.by_all(3));
 }
 
 #[test]
-fn what_a_worker_brings_along_counts_only_where_it_is_what_is_wanted() {
+fn what_a_worker_brings_along_counts_as_far_as_its_content_is_known() {
     let mut keys = Keys::new();
     let first = keys.view();
     let second = keys.change();
-    let mut workers = Workers::default();
+    let third = keys.change();
+    let mut registry = Registry::default();
+    registry.publish(&third);
     let later = Version { revision: 99, ..foreign() };
-    for (held, lags) in [(version(&first, ONE), 1), (version(&second, ONE), 0), (foreign(), 1), (later, 1)] {
-        let front = join(&mut workers, "front", &[(ONE, held)]);
-        assert_eq!(lag(&workers, &second, &second).len(), lags);
-        workers.disconnect(front);
+    for (held, complete_to) in
+        [(version(&first, ONE), 1), (version(&second, ONE), 2), (foreign(), 0), (later, 0)]
+    {
+        let front = registry.join("front", &[(ONE, held)]);
+        let standing = registry.workers.standings(registry.now).next().expect("it is there");
+        assert_eq!(standing.revision, complete_to);
+        registry.leave(front);
     }
     // Nothing is sent to a worker that holds the present, so it has nothing to acknowledge.
-    let third = keys.change();
-    join(&mut workers, "front", &[(ONE, version(&third, ONE))]);
-    assert_eq!(lag(&workers, &second, &third), [""; 0]);
+    registry.join("front", &[(ONE, version(&third, ONE))]);
+    assert!(registry.by_all(3));
 }
 
 #[test]
 fn nobody_waits_for_a_table_that_is_gone_or_not_wanted_any_more() {
     let mut keys = Keys::new();
-    let target = keys.view();
-    let mut workers = Workers::default();
-    join(&mut workers, "back", &[]);
-    assert_eq!(lag(&workers, &target, &target), ["node-back a/one", "node-back a/two"]);
-    let without_one = keys.view_for(&[("back", &[TWO])]);
-    assert_eq!(lag(&workers, &target, &without_one), ["node-back a/two"]);
-    assert_eq!(lag(&workers, &without_one, &target), ["node-back a/two"]);
-    assert_eq!(lag(&workers, &target, &keys.view_for(&[])), [""; 0]);
+    let mut registry = Registry::default();
+    registry.publish(&keys.view());
+    registry.join("back", &[]);
+    assert_eq!(registry.lacks(1), ["node-back a/one", "node-back a/two"]);
+    registry.publish(&keys.view_for(&[("back", &[TWO])]));
+    assert_eq!(registry.lacks(1), ["node-back a/two"]);
+    registry.publish(&keys.view_for(&[]));
+    assert!(registry.by_all(1));
     keys.index.apply(2, [delete_config(TWO)]);
-    assert_eq!(lag(&workers, &target, &keys.view()), ["node-back a/one"]);
+    registry.publish(&keys.view());
+    assert_eq!(registry.lacks(2), ["node-back a/one"]);
 }
 
 #[test]
 fn refusals_are_counted_until_the_table_is_taken() {
     let view = Keys::new().view();
-    let mut workers = Workers::default();
-    let back = join(&mut workers, "back", &[]);
+    let mut registry = Registry::default();
+    registry.publish(&view);
+    let back = registry.join("back", &[]);
     for (times, reason) in [(1, "first"), (2, "second")] {
-        workers.on_event(back, &nacked(ONE, reason));
+        registry.say(back, &nacked(ONE, reason));
         let refusal = Refusal { reason: reason.to_owned(), times };
-        assert_eq!(worker(&workers, back).refused, BTreeMap::from([(ONE.to_owned(), refusal)]));
+        assert_eq!(registry.worker(back).refused, BTreeMap::from([(ONE.to_owned(), refusal)]));
     }
-    workers.on_event(back, &acked(&view, TWO));
-    assert_eq!(worker(&workers, back).refused.len(), 1);
-    workers.on_event(back, &acked(&view, ONE));
-    assert_eq!(worker(&workers, back).refused, BTreeMap::new());
-    workers.on_event(back, &nacked(ONE, "again"));
-    assert_eq!(worker(&workers, back).refused[ONE].times, 1);
-    assert_eq!(lag(&workers, &view, &view), [""; 0], "it keeps what it has");
+    registry.say(back, &acked(&view, TWO));
+    assert_eq!(registry.worker(back).refused.len(), 1);
+    registry.say(back, &acked(&view, ONE));
+    assert_eq!(registry.worker(back).refused, BTreeMap::new());
+    registry.say(back, &nacked(ONE, "again"));
+    assert_eq!(registry.worker(back).refused[ONE].times, 1);
+    assert!(registry.by_all(1), "it keeps what it has");
 }
 
 #[test]
 fn a_table_that_was_dropped_is_not_held() {
     let view = Keys::new().view();
-    let mut workers = Workers::default();
-    let back = join(&mut workers, "back", &[(TWO, version(&view, TWO))]);
-    workers.on_event(back, &acked(&view, ONE));
-    workers.on_event(back, &nacked(ONE, "why"));
+    let mut registry = Registry::default();
+    registry.publish(&view);
+    let back = registry.join("back", &[(TWO, version(&view, TWO))]);
+    registry.say(back, &acked(&view, ONE));
+    registry.say(back, &nacked(ONE, "why"));
     let begin = SnapshotBegin { table: TWO.to_owned(), entries: 1 };
-    workers.on_sent(back, &ServerMessage { kind: Some(server_message::Kind::Begin(begin)) });
-    assert_eq!(lag(&workers, &view, &view), [""; 0], "it serves what it holds while it loads");
-    workers.on_sent(back, &dropped(ONE));
-    assert_eq!(lag(&workers, &view, &view), ["node-back a/one"]);
-    assert_eq!(worker(&workers, back).refused, BTreeMap::new());
-    let another = workers.connect();
-    workers.on_sent(another, &dropped(TWO));
-    assert_eq!(lag(&workers, &view, &view), ["node-back a/one"]);
+    registry.workers.on_sent(back, &ServerMessage { kind: Some(server_message::Kind::Begin(begin)) });
+    assert!(registry.by_all(1), "it serves what it holds while it loads");
+    registry.workers.on_sent(back, &dropped(ONE));
+    assert_eq!(registry.lacks(1), ["node-back a/one"]);
+    assert_eq!(registry.worker(back).refused, BTreeMap::new());
+    let another = registry.workers.connect();
+    registry.workers.on_sent(another, &dropped(TWO));
+    assert_eq!(registry.lacks(1), ["node-back a/one"]);
 }

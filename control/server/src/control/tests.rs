@@ -80,7 +80,7 @@ impl World {
         writer.prepare().await.expect("the store is readable");
         let xds = keyward_xds::Cache::new();
         let ads = keyward_xds::AdsService::builder(xds.clone(), |_| String::new()).build();
-        let outlets = Outlets { keys, xds, ads, workers: WorkersHandle::default(), published };
+        let outlets = Outlets { keys, xds, ads, workers: WorkersHandle::new(), published };
         let control = ControlLoop::new(store, settings(), Filter::new(Vec::new().into()), outlets);
         let stop = CancellationToken::new();
         let (_events, xds_events) = mpsc::channel(1);

@@ -5,12 +5,11 @@
 //! place in the table.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use keyward_filter_core::wire::{ClientMessage, METHOD, SERVICE, ServerMessage};
-use keyward_keys::{KeyView, Session, SessionEvent, Workers};
+use keyward_filter_core::wire::{ClientMessage, METHOD, SERVICE, ServerMessage, server_message};
+use keyward_keys::{KeyView, Session, SessionEvent};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
@@ -19,8 +18,10 @@ use tonic::codegen::{Body, BoxFuture, Service, StdError, http};
 use tonic::server::{Grpc, NamedService, StreamingService};
 use tonic::{Extensions, Request, Response, Status, Streaming};
 
-use super::admission::Admission;
 use tonic_prost::ProstCodec;
+
+use super::admission::Admission;
+use crate::workers::WorkersHandle;
 
 #[cfg(test)]
 mod tests;
@@ -31,12 +32,6 @@ const STREAM_BUFFER: usize = 4;
 const MAX_CLIENT_MESSAGE: usize = 64 * 1024 * 1024;
 /// How long a worker may take to subscribe.
 const SUBSCRIBE_WITHIN: Duration = Duration::from_secs(10);
-
-/// What every connected worker holds, shared between streams and readers.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct WorkersHandle {
-    workers: Arc<Mutex<Workers>>,
-}
 
 /// The tonic service.
 #[derive(Debug, Clone)]
@@ -54,11 +49,14 @@ async fn serve(
 ) {
     let (_, transport, mut inbound) = request.into_parts();
     let mut session = Session::new();
-    let connection = workers.with(Workers::connect);
+    let connection = workers.change(|workers, _| workers.connect());
     let subscribe_by = Instant::now() + SUBSCRIBE_WITHIN;
     loop {
         let full = match fill(&mut session, &outbound, &view.borrow_and_update(), &mut |message| {
-            workers.with(|workers| workers.on_sent(connection, message));
+            // Nobody has to be woken for the chunks of a snapshot.
+            if matches!(message.kind, Some(server_message::Kind::Drop(_))) {
+                workers.change(|workers, _| workers.on_sent(connection, message));
+            }
         }) {
             Ok(()) => false,
             Err(TrySendError::Full(())) => true,
@@ -80,7 +78,7 @@ async fn serve(
                     Ok(events) => {
                         for event in events {
                             log(&event);
-                            workers.with(|workers| workers.on_event(connection, &event));
+                            workers.change(|workers, now| workers.on_event(connection, &event, now));
                         }
                     }
                     Err(status) => {
@@ -98,7 +96,7 @@ async fn serve(
             () = sleep_until(subscribe_by), if session.role().is_none() => break,
         }
     }
-    workers.with(|workers| workers.disconnect(connection));
+    workers.change(|workers, now| workers.disconnect(connection, now));
 }
 
 /// The same events, if the one who subscribes may. Nothing is sent before that.
@@ -141,15 +139,6 @@ fn log(event: &SessionEvent) {
         }
         SessionEvent::Nacked { table, reason } => tracing::warn!(%table, %reason, "a worker refused keys"),
         SessionEvent::Acked { .. } | SessionEvent::ConfigApplied { .. } => {}
-    }
-}
-
-// === impl WorkersHandle ===
-
-impl WorkersHandle {
-    /// Looks at or changes the registry. Never held across an await.
-    pub(crate) fn with<T>(&self, action: impl FnOnce(&mut Workers) -> T) -> T {
-        action(&mut self.workers.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

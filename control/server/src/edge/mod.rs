@@ -4,4 +4,4 @@ mod admission;
 mod key_stream;
 
 pub(crate) use admission::Admission;
-pub(crate) use key_stream::{KeyStream, WorkersHandle};
+pub(crate) use key_stream::KeyStream;

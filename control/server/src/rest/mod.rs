@@ -1,12 +1,13 @@
 //! The REST port: the resource API ([`keyward_api`]) behind a guard, and whether the server is well.
 
 mod guard;
+mod sync;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::routing::get;
 use keyward_api::{Api, Authorizer, Statuses, Stored, Writer};
@@ -18,6 +19,7 @@ use tokio::sync::watch;
 use crate::published::Published;
 
 pub(crate) use guard::HostGuard;
+pub(crate) use sync::Sync;
 
 #[cfg(test)]
 mod tests;
@@ -38,13 +40,18 @@ pub(crate) fn router(
     published: Reports,
     system_namespace: &str,
     guard: HostGuard,
+    sync: Sync,
 ) -> Router {
     let derived = Derived { published: published.clone(), system_namespace: system_namespace.into() };
-    let api = Api::new(writer, Arc::new(derived), authorizer);
+    let confirm = Arc::new(sync.workers.clone());
+    let api = Api::new(writer, Arc::new(derived), Arc::clone(&authorizer)).confirmed_by(confirm);
+    let proof =
+        Router::new().route(sync::PATH, get(sync::sync)).layer(Extension(authorizer)).with_state(sync);
     Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(readyz))
         .with_state(published)
+        .merge(proof)
         .fallback_service(api.router())
         .layer(axum::middleware::from_fn_with_state(guard, guard::check))
 }

@@ -1,9 +1,11 @@
 //! The port as a client sees it. What the resource API does is tested in its own crate.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use keyward_api::{AuditLog, Everybody, Origin, Writer};
+use keyward_keys::SessionEvent;
 use keyward_resource::{ObjectKey, Reports};
 use keyward_store::{MemoryStore, Revision};
 use reqwest::{Client, StatusCode};
@@ -11,8 +13,9 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use super::{HostGuard, router};
+use super::{HostGuard, Sync, router};
 use crate::published::Published;
+use crate::workers::WorkersHandle;
 
 const UPSTREAMS: &str = "/apis/service.keyward.io/v1/namespaces/team/upstreams";
 
@@ -20,20 +23,25 @@ struct Server {
     base: String,
     client: Client,
     published: watch::Sender<Arc<Published>>,
+    workers: WorkersHandle,
 }
 
 impl Server {
     async fn start() -> Self {
         let (published, reports) = watch::channel(Arc::new(Published::default()));
         let store = Arc::new(MemoryStore::new());
-        let writer = Writer::new(store, Arc::new(AuditLog), "keyward-system", Origin::SYSTEM);
+        let writer = Writer::new(store.clone(), Arc::new(AuditLog), "keyward-system", Origin::SYSTEM);
         writer.prepare().await.expect("the store is readable");
-        let router = router(writer, Arc::new(Everybody), reports, "keyward-system", HostGuard::Loopback);
+        let ads = keyward_xds::AdsService::new(keyward_xds::Cache::new(), |_| String::new());
+        let workers = WorkersHandle::settled();
+        let sync = Sync { workers: workers.clone(), ads, store: store.clone() };
+        let guard = HostGuard::Loopback;
+        let router = router(writer, Arc::new(Everybody), reports, "keyward-system", guard, sync);
         let listener =
             TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a free port");
         let address = listener.local_addr().expect("a bound port");
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { base: format!("http://{address}"), client: Client::new(), published }
+        Self { base: format!("http://{address}"), client: Client::new(), published, workers }
     }
 
     async fn get(&self, path: &str) -> (StatusCode, String) {
@@ -96,4 +104,109 @@ async fn a_page_of_another_origin_cannot_reach_the_port() {
         let response = request.send().await.expect("the server answers");
         assert_eq!(response.status(), StatusCode::FORBIDDEN, "{path}");
     }
+}
+
+/// A worker that runs with other policies than everybody should.
+fn old_worker(workers: &WorkersHandle) {
+    let subscribed = SessionEvent::Subscribed {
+        node: "gateway".to_owned(),
+        role: "a~b".to_owned(),
+        worker: "w1".to_owned(),
+        build: "0.1.0".to_owned(),
+        config_version: 1,
+        held: Vec::new(),
+    };
+    workers.change(|workers, now| {
+        let connection = workers.connect();
+        workers.on_event(connection, &subscribed, now);
+        workers.on_configs(1_000, BTreeMap::from([("a~b".to_owned(), 2)]));
+        workers.on_reached(1_000);
+    });
+}
+
+#[tokio::test]
+async fn a_write_that_waits_says_in_headers_what_came_of_it() {
+    let server = Server::start().await;
+    let post = async |name: &str, query: &str| {
+        let upstream = json!({
+            "metadata": { "name": name },
+            "spec": { "static": { "hosts": [{ "addr": "example.com", "port": 80 }] } },
+        });
+        let url = format!("{}{UPSTREAMS}{query}", server.base);
+        server.client.post(url).json(&upstream).send().await.expect("the server answers")
+    };
+    let text = |response: &reqwest::Response, name: &str| {
+        response.headers().get(name).map(|value| value.to_str().expect("text").to_owned())
+    };
+    let plain = post("a", "").await;
+    assert_eq!(text(&plain, "keyward-synced"), None);
+    let dry = post("b", "?wait=5s&dryRun=All").await;
+    assert_eq!((dry.status(), text(&dry, "keyward-synced")), (StatusCode::CREATED, None));
+
+    server.workers.change(|workers, _| workers.on_reached(1_000));
+    let done = post("b", "?wait=5s").await;
+    assert_eq!(done.status(), StatusCode::CREATED);
+    assert_eq!(text(&done, "keyward-synced").as_deref(), Some("true"));
+    assert_eq!(text(&done, "keyward-workers").as_deref(), Some("0"));
+    assert_eq!(text(&done, "warning"), None);
+    assert!(text(&done, "keyward-milliseconds").is_some_and(|value| value.parse::<u64>().is_ok()));
+    let revision = text(&done, "keyward-revision");
+    let created: Value = done.json().await.expect("JSON");
+    assert_eq!(created["metadata"]["resourceVersion"].as_str(), revision.as_deref());
+
+    // Too late is no failure of the write.
+    old_worker(&server.workers);
+    let late = post("c", "?wait=10ms").await;
+    assert_eq!(late.status(), StatusCode::CREATED);
+    assert_eq!(text(&late, "keyward-synced").as_deref(), Some("false"));
+    assert_eq!(
+        (text(&late, "keyward-workers"), text(&late, "keyward-confirmed")),
+        (Some("1".into()), Some("0".into()))
+    );
+    let warning = text(&late, "warning").expect("a warning");
+    assert!(
+        warning.starts_with("299 - \"the change is made, but 1 of 1 workers have not confirmed"),
+        "{warning}"
+    );
+    assert!(warning.contains("gateway/w1 runs with older policies"), "{warning}");
+    let url = format!("{}{UPSTREAMS}/c?wait=10ms", server.base);
+    let gone = server.client.delete(url).send().await.expect("the server answers");
+    assert_eq!((gone.status(), text(&gone, "keyward-synced").as_deref()), (StatusCode::OK, Some("false")));
+
+    let unclear = post("d", "?wait=soon").await;
+    assert_eq!(unclear.status(), StatusCode::BAD_REQUEST);
+    assert_eq!(server.get(&format!("{UPSTREAMS}/d")).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(server.get(&format!("{UPSTREAMS}/a?wait=5s")).await.0, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn the_proof_names_who_holds_what() {
+    let server = Server::start().await;
+    server.workers.change(|workers, _| workers.on_reached(1_000));
+    let (code, body) = server.get("/keyward/v1/sync?wait=5s").await;
+    let answer: Value = serde_json::from_str(&body).expect("JSON");
+    assert_eq!((code, &answer["synced"], &answer["workers"]), (StatusCode::OK, &json!(true), &json!(0)));
+
+    old_worker(&server.workers);
+    let (code, body) = server.get("/keyward/v1/sync").await;
+    let answer: Value = serde_json::from_str(&body).expect("JSON");
+    assert_eq!((code, &answer["kind"], &answer["synced"]), (StatusCode::OK, &json!("Sync"), &json!(false)));
+    assert_eq!((&answer["workers"], &answer["confirmed"]), (&json!(1), &json!(0)));
+    let proxy = &answer["proxies"][0];
+    assert_eq!((&proxy["node"], &proxy["role"]), (&json!("gateway"), &json!("a~b")));
+    let worker = &proxy["workers"][0];
+    assert_eq!((&worker["name"], &worker["build"]), (&json!("w1"), &json!("0.1.0")));
+    assert_eq!((&worker["state"], &worker["revision"]), (&json!("Behind"), &json!("1000")));
+    assert_eq!(worker["policiesWanted"], "0000000000000002");
+    assert_eq!(worker["lacks"], "gateway/w1 runs with older policies");
+
+    let (code, body) = server.get("/keyward/v1/sync?wait=10ms").await;
+    let status: Value = serde_json::from_str(&body).expect("JSON");
+    assert_eq!(
+        (code, &status["kind"], &status["reason"]),
+        (StatusCode::GATEWAY_TIMEOUT, &json!("Status"), &json!("Timeout"))
+    );
+    assert_eq!(status["details"]["causes"][0]["message"], "gateway/w1 runs with older policies");
+    assert_eq!(server.get("/keyward/v1/sync?revision=999999").await.0, StatusCode::GATEWAY_TIMEOUT);
+    assert_eq!(server.get("/keyward/v1/sync?wiat=5s").await.0, StatusCode::BAD_REQUEST);
 }

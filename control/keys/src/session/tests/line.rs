@@ -17,6 +17,8 @@ const MANY: usize = 10_000;
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) role: String,
+    /// Names the VM.
+    pub(super) worker: String,
     limits: Limits,
     pub(super) session: Session,
     pub(super) replica: Replica,
@@ -52,6 +54,7 @@ impl Line {
     pub(super) fn new(role: &str, limits: Limits) -> Self {
         let mut line = Self {
             role: role.to_owned(),
+            worker: "w".to_owned(),
             limits,
             session: Session::new(),
             replica: Replica::new(),
@@ -79,7 +82,7 @@ impl Line {
         let who = Subscriber {
             node_id: "n".to_owned(),
             role: self.role.clone(),
-            worker: "w".to_owned(),
+            worker: self.worker.clone(),
             filter_build: "b".to_owned(),
             config_version: 1,
         };

@@ -2,6 +2,7 @@
 //! happens on the way, they come to hold exactly what they should, and the server knows when.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use keyward_filter_core::replica::{Effect, Replica};
 use proptest::collection::vec;
@@ -11,7 +12,7 @@ use proptest::sample::select;
 
 use super::*;
 use crate::fixtures::{CONFIGS, Entries, Objects, batch, tables};
-use crate::workers::{Connection, Workers};
+use crate::workers::{Connection, GRACE, Goal, Workers};
 
 const ROLES: [&str; 3] = ["front", "front", "back"];
 
@@ -67,6 +68,9 @@ struct World {
     history: BTreeMap<String, Vec<(Version, Entries)>>,
     workers: Workers,
     peers: Vec<Peer>,
+    now: Duration,
+    /// How many VMs there have been.
+    vms: usize,
 }
 
 #[derive(Debug)]
@@ -75,6 +79,8 @@ struct Peer {
     line: Line,
     /// Tables of which a change waits for its answer.
     under_way: BTreeSet<String>,
+    /// This server has heard of this VM.
+    is_known: bool,
     /// It has answered what nobody asked. Its stream comes right all the same; but from its word
     /// on it cannot be told what it holds.
     lies: bool,
@@ -122,8 +128,9 @@ fn noisy_action() -> impl Strategy<Value = Action> {
 
 impl World {
     fn new(rules: Rules) -> Self {
-        let mut workers = Workers::default();
-        let peers = ROLES.iter().map(|role| Peer::new(role, rules.limits, &mut workers)).collect();
+        let mut workers = Workers::starting(Duration::ZERO);
+        let peers: Vec<_> =
+            (0..).zip(ROLES).map(|(vm, role)| Peer::new(role, vm, rules.limits, &mut workers)).collect();
         let mut world = Self {
             rules,
             objects: Objects::default(),
@@ -134,7 +141,9 @@ impl World {
             target: None,
             history: BTreeMap::new(),
             workers,
+            vms: peers.len(),
             peers,
+            now: Duration::ZERO,
         };
         let all: BTreeSet<String> = CONFIGS.iter().map(|name| String::from(*name)).collect();
         world.wanted.extend(ROLES.iter().map(|role| (String::from(*role), all.clone())));
@@ -172,10 +181,14 @@ impl World {
                     self.answer(worker);
                 }
             }
-            Action::Reconnect(worker) => self.peers[worker].reconnect(&mut self.workers),
+            Action::Reconnect(worker) => self.peers[worker].reconnect(&mut self.workers, self.now),
             Action::Replace(worker) => {
-                self.peers[worker].line.replica = Replica::new();
-                self.peers[worker].reconnect(&mut self.workers);
+                let peer = &mut self.peers[worker];
+                peer.line.replica = Replica::new();
+                peer.line.worker = self.vms.to_string();
+                self.vms += 1;
+                peer.is_known = false;
+                peer.reconnect(&mut self.workers, self.now);
             }
             Action::Await => self.target = Some(self.view.clone()),
             Action::Restart { set_back } => self.restart(set_back),
@@ -195,6 +208,7 @@ impl World {
     fn publish(&mut self) {
         let view = self.index.view(self.wanted.clone());
         self.view = if self.rules.retire { view.with_retired(&self.view) } else { view };
+        self.workers.on_keys(self.view.clone(), self.now);
         for (name, table) in self.view.tables() {
             let states = self.history.entry(name.to_owned()).or_default();
             if states.last().is_none_or(|(version, _)| *version != table.version()) {
@@ -214,10 +228,11 @@ impl World {
         self.index.apply(self.revision, self.objects.all());
         self.view = KeyView::default();
         self.target = None;
+        self.workers = Workers::starting(self.now);
         self.publish();
-        self.workers = Workers::default();
         for peer in &mut self.peers {
-            peer.reconnect(&mut self.workers);
+            peer.is_known = false;
+            peer.reconnect(&mut self.workers, self.now);
         }
     }
 
@@ -273,7 +288,8 @@ impl World {
             if let SessionEvent::Acked { table, .. } | SessionEvent::Nacked { table, .. } = &event {
                 peer.under_way.remove(table);
             }
-            self.workers.on_event(peer.connection, &event);
+            peer.is_known |= matches!(event, SessionEvent::Subscribed { .. });
+            self.workers.on_event(peer.connection, &event, self.now);
         }
         true
     }
@@ -293,41 +309,45 @@ impl World {
                 self.check_proof();
             }
         }
+        // By now everybody is back who will ever be.
+        self.now += 2 * GRACE;
         sent
     }
 
-    /// When the server says that everybody holds what is wanted, they do.
+    fn is_confirmed(&self, view: &KeyView) -> bool {
+        let goal = Goal { revision: view.revision(), policies: false };
+        self.workers.confirmed(goal, self.now).by_all()
+    }
+
+    /// When the server says that everybody holds what is wanted, they do, also those who are
+    /// between two streams.
     fn check_proof(&self) {
-        if self.workers.is_synced(&self.view, &self.view) {
-            for peer in self.credible() {
-                assert_eq!(peer.lacks(&self.view), [""; 0]);
-            }
+        let target = self.target.as_ref().unwrap_or(&self.view);
+        if !self.is_confirmed(target) {
+            return;
         }
-        let Some(target) = &self.target else { return };
-        if self.workers.is_synced(target, &self.view) {
-            for peer in self.credible() {
-                let role = &peer.line.role;
-                for (name, table) in
-                    target.wanted_tables(role).filter(|(name, _)| self.view.wants(role, name))
-                {
-                    let states = &self.history[name.as_ref()];
-                    let held = peer.line.replica.version(name);
-                    let at = states.iter().rposition(|(version, _)| Some(*version) == held);
-                    let least = states.iter().position(|(version, _)| *version == table.version());
-                    assert!(at >= least && least.is_some(), "{role} {name}: {at:?} < {least:?}");
-                }
+        for peer in self.credible() {
+            let role = &peer.line.role;
+            let still_wanted =
+                |name: &str| self.view.wanted_tables(role).any(|(wanted, _)| **wanted == *name);
+            for (name, table) in target.wanted_tables(role).filter(|(name, _)| still_wanted(name)) {
+                let states = &self.history[name.as_ref()];
+                let held = peer.line.replica.version(name).map(|held| held.checksum);
+                let at = states.iter().rposition(|(version, _)| Some(version.checksum) == held);
+                let least = states.iter().position(|(version, _)| *version == table.version());
+                assert!(at >= least && least.is_some(), "{role} {name}: {at:?} < {least:?}");
             }
         }
     }
 
-    /// The workers that have subscribed and whose answers are answers.
+    /// The workers that the server knows and whose answers are answers.
     fn credible(&self) -> impl Iterator<Item = &Peer> {
-        self.peers.iter().filter(|peer| peer.line.session.role().is_some() && !peer.lies)
+        self.peers.iter().filter(|peer| peer.is_known && !peer.lies)
     }
 
     /// Everybody holds exactly what is wanted, no more and no less, and the server knows.
     fn check_settled(&self) {
-        assert!(self.workers.is_synced(&self.view, &self.view));
+        assert!(self.is_confirmed(&self.view));
         for peer in &self.peers {
             assert_eq!(peer.lacks(&self.view), [""; 0]);
             let Some(wanted) = self.view.wanted(&peer.line.role) else { continue };
@@ -345,7 +365,7 @@ impl World {
         self.check_settled();
         assert_eq!(self.settle(), [""; 0]);
         for peer in &mut self.peers {
-            peer.reconnect(&mut self.workers);
+            peer.reconnect(&mut self.workers, self.now);
         }
         assert_eq!(self.settle(), [""; 0]);
         self.check_settled();
@@ -362,14 +382,16 @@ impl World {
 // === impl Peer ===
 
 impl Peer {
-    fn new(role: &str, limits: Limits, workers: &mut Workers) -> Self {
+    fn new(role: &str, vm: usize, limits: Limits, workers: &mut Workers) -> Self {
         let mut line = Line::new(role, limits);
+        line.worker = vm.to_string();
         line.connect();
-        Self { connection: workers.connect(), line, under_way: BTreeSet::new(), lies: false }
+        let connection = workers.connect();
+        Self { connection, line, under_way: BTreeSet::new(), is_known: false, lies: false }
     }
 
-    fn reconnect(&mut self, workers: &mut Workers) {
-        workers.disconnect(self.connection);
+    fn reconnect(&mut self, workers: &mut Workers, now: Duration) {
+        workers.disconnect(self.connection, now);
         self.connection = workers.connect();
         self.under_way.clear();
         self.lies = false;
@@ -408,12 +430,12 @@ proptest! {
         let mut world = World::new(rules);
         actions.into_iter().for_each(|action| world.act(action));
         world.settle();
-        for lag in world.workers.lag(&world.view, &world.view) {
-            let times = lag.refused.map_or(0, |refusal| refusal.times);
-            prop_assert!(times >= MAX_REFUSALS, "nobody said why {} is behind", lag.table);
+        for missing in world.workers.standings(world.now).flat_map(|standing| standing.missing) {
+            let times = missing.refused.map_or(0, |refusal| refusal.times);
+            prop_assert!(times >= MAX_REFUSALS, "nobody said why {} is behind", missing.table);
         }
         for peer in &mut world.peers {
-            peer.reconnect(&mut world.workers);
+            peer.reconnect(&mut world.workers, world.now);
         }
         world.settle();
         world.check_calm();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use hyper_util::rt::TokioIo;
 use jiff::{SignedDuration, Timestamp};
@@ -55,7 +56,7 @@ impl Port {
         let address = listener.local_addr().unwrap();
         let wanted = BTreeMap::from([(ROLE.to_owned(), Default::default())]);
         let (sender, view) = watch::channel(KeyIndex::new().view(wanted));
-        let workers = WorkersHandle::default();
+        let workers = WorkersHandle::new();
         let service = KeyStream::new(view, workers.clone(), Admission::Certified);
         let connections = TlsListener::new(listener, config).unwrap().into_stream();
         tokio::spawn(Server::builder().add_service(service).serve_with_incoming(connections));
@@ -121,7 +122,7 @@ async fn keys_are_for_the_holder_of_the_certificate_and_for_nobody_who_only_says
         assert_eq!(status.code(), Code::PermissionDenied, "{claimed}: {status:?}");
     }
     let end = Instant::now() + WAIT;
-    while port.workers.with(|workers| workers.iter().count()) > 0 {
+    while port.workers.read(|workers, _| workers.iter().count()) > 0 {
         assert!(Instant::now() < end, "somebody who was refused is among the workers");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
