@@ -35,6 +35,8 @@ pub(crate) struct FakeHost {
     /// Open streams, each with the root that it belongs to and what was sent.
     pub(crate) streams: BTreeMap<u32, (u32, Vec<client_message::Kind>)>,
     pub(crate) opened: u32,
+    /// How many streams were cancelled while there was no other.
+    pub(crate) cancelled_last: u32,
     pub(crate) unreachable: bool,
     pub(crate) metrics: BTreeMap<&'static str, i64>,
     pub(crate) log: Vec<String>,
@@ -202,6 +204,7 @@ impl WorkerHost for FakeHost {
     fn cancel(&mut self, stream: u32) {
         if let Some((root, _)) = self.streams.remove(&stream) {
             assert_eq!(root, self.current, "a stream is cancelled in the context that it belongs to");
+            self.cancelled_last += u32::from(self.streams.is_empty());
         }
     }
 

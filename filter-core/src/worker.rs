@@ -3,8 +3,11 @@
 //! A new plugin configuration makes a new root context in the same VM, and the old one lives until
 //! its last request ends. So tables, parked requests and the key stream belong to the worker. The
 //! stream is opened in the name of the root that is in force, because the proxy resets a stream
-//! together with its root; it is opened on a tick and never while configuring, because a proxy
-//! tries a configuration out in a VM that it throws away.
+//! together with its root. (A root could outlive its configuration by asking for it in `on_done`;
+//! but then the proxy would make that call for every request as well.) So it moves to each new
+//! root, at once and with the versions that are held: the server goes on where it was. The first one
+//! is opened on a tick and never while configuring, because a proxy tries a configuration out in a VM
+//! that it throws away; such a VM is a fresh one, so one with a stream is not of that kind.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -101,6 +104,8 @@ impl Worker {
         self.roots.insert(root, Root { config: Rc::clone(&config), tick_ms: FIRST_TICK_MS });
         host.set_tick(FIRST_TICK_MS);
         self.put_in_force(root, host);
+        let now = self.clock.at(host.wall_clock());
+        self.take_over(root, now, host);
         Ok(config)
     }
 
@@ -113,7 +118,11 @@ impl Worker {
         if self.in_force == Some(root) {
             self.in_force = None;
             if let Some((newest, _)) = self.roots.last_key_value() {
-                self.put_in_force(*newest, host);
+                let newest = *newest;
+                self.put_in_force(newest, host);
+                if host.enter(newest).is_ok() {
+                    self.set_pace(newest, host);
+                }
             }
         }
     }
@@ -150,7 +159,7 @@ impl Worker {
     pub fn on_tick(&mut self, root: u32, host: &mut impl WorkerHost) {
         let now = self.clock.at(host.wall_clock());
         if self.in_force == Some(root) {
-            self.take_over(root, host);
+            self.take_over(root, now, host);
             if self.link.is_due(now) {
                 self.open(root, now, host);
             }
@@ -232,14 +241,16 @@ impl Worker {
         }
     }
 
-    /// Gives up a stream that was opened in the name of another root.
-    fn take_over(&mut self, root: u32, host: &mut impl WorkerHost) {
+    /// Moves a stream that was opened in the name of another root. The new one is opened first: the
+    /// server is never without a stream of this worker, and does not have to guess whether it is gone.
+    fn take_over(&mut self, root: u32, now: u64, host: &mut impl WorkerHost) {
         let Some(stream) = self.link.stream().copied().filter(|stream| stream.root != root) else { return };
+        self.release(host);
+        self.open(root, now, host);
         if host.enter(stream.root).is_ok() {
             host.cancel(stream.number);
         }
         let _ = host.enter(root);
-        self.release(host);
     }
 
     fn release(&mut self, host: &mut impl WorkerHost) {

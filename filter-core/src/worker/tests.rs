@@ -329,17 +329,24 @@ fn a_stream_that_carries_garbage_is_replaced() {
 }
 
 #[test]
-fn a_new_configuration_takes_the_stream_over_and_loses_no_key() {
+fn a_new_configuration_takes_the_stream_over_at_once_and_loses_no_key() {
     let mut world = World::with(&keys());
     world.configure(200, 2);
+    assert_eq!(world.host.current, 200, "configuring ends in the context that it began in");
     assert_eq!(world.host.metric(Metric::ConfigVersion), 2);
     let good = world.request_at(200, "ns/a|r", "k1");
     assert_eq!(world.fate(good), "forward as ann");
-    world.tick(10);
+    // No tick was needed, and at no time was there no stream.
     let [ClientKind::Subscribe(subscribe)] = world.host.sent() else { panic!("a subscription") };
     assert_eq!(subscribe.config_version, 2);
-    assert_eq!(subscribe.held.len(), 1);
+    assert_eq!(subscribe.held[0].version, Some(keys().version()));
+    assert_eq!(world.host.cancelled_last, 0);
     world.accept();
+    // What is revoked meanwhile is revoked.
+    let next = FakeTable::new(6, &[("k1", "ann")]);
+    world.message(&keys().delta("t", &next));
+    let revoked = world.request_at(200, "ns/a|r", "k2");
+    assert_eq!(world.fate(revoked), "401");
     assert_eq!(world.host.metric(Metric::StreamsConnected), 1);
     // The old root goes at last, and nobody notices.
     world.remove_root(ROOT);
@@ -369,7 +376,7 @@ fn a_root_that_goes_leaves_its_place_to_another() {
     world.remove_root(200);
     assert_eq!(world.host.metric(Metric::StreamsConnected), 0);
     assert_eq!(world.host.metric(Metric::ConfigVersion), 1);
-    world.tick(1_000);
+    world.tick(u64::from(BUSY_TICK_MS));
     let [ClientKind::Subscribe(subscribe)] = world.host.sent() else { panic!("a subscription") };
     assert_eq!((subscribe.config_version, subscribe.held.len()), (1, 1));
 }

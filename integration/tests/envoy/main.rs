@@ -14,4 +14,5 @@ mod refusals;
 mod rollout;
 mod secrets;
 mod survival;
+mod sync;
 mod tls;
