@@ -34,6 +34,8 @@ pub const CAPABILITIES: &[&str] = &[
     "proxy_replace_header_map_value",
     "proxy_remove_header_map_value",
     "proxy_send_local_response",
+    // Why it was denied, for the access log.
+    "proxy_set_property",
     "proxy_continue_stream",
     "proxy_set_effective_context",
     // The key stream.

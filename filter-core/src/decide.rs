@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::config::{FilterConfig, Policy, Step, auth_id_of_route};
 use crate::key;
+use crate::life::Lapse;
 use crate::record::Record;
 use crate::table::Table;
 
@@ -14,6 +15,15 @@ mod tests;
 pub trait Tables {
     /// A table by name; `None` until its first snapshot is complete.
     fn table(&self, name: &str) -> Option<&Table>;
+}
+
+/// What there is to know of a request. Each answer costs a call to the proxy.
+pub trait Facts {
+    /// The first value of a request header, byte for byte.
+    fn first_value(&mut self, header: &str) -> Option<Vec<u8>>;
+
+    /// The time, in milliseconds since 1970. Without it no key is valid whose validity depends on it.
+    fn now(&mut self) -> Option<u64>;
 }
 
 /// What becomes of a request.
@@ -36,6 +46,8 @@ pub enum Denial {
     Missing,
     /// Nobody has this key.
     Unknown,
+    /// Somebody has this key, but it is not valid now.
+    Lapsed(Lapse),
 }
 
 /// Why no key would help.
@@ -70,13 +82,12 @@ pub struct Grant<'a> {
 
 /// Decides on a request by its route's name and the first value of each key header.
 ///
-/// `first_value` is asked only for the headers of steps that matter, and never before the policy and
-/// its tables are known: reading a header costs a call to the proxy. It gives the value byte for byte.
+/// Nothing is asked for but what matters, and nothing before the policy and its tables are known.
 pub fn decide<'a>(
     config: &'a FilterConfig,
     tables: &'a impl Tables,
     route_name: Option<&[u8]>,
-    mut first_value: impl FnMut(&str) -> Option<Vec<u8>>,
+    facts: &mut impl Facts,
 ) -> Verdict<'a> {
     let Some(auth_id) = route_name.and_then(auth_id_of_route) else {
         return Verdict::Forbid(Forbidden::NoPolicyNamed);
@@ -98,17 +109,17 @@ pub fn decide<'a>(
         if last.iter().chain(&grants).any(granted) {
             return true;
         }
-        match policy.steps.get(at).map(|step| verify(step, tables, &mut first_value)) {
+        match policy.steps.get(at).map(|step| verify(step, tables, facts)) {
             Some(Ok(grant)) => {
                 grants.extend(last.replace(grant));
                 true
             }
-            Some(Err(Denial::Unknown)) => {
-                denial = Denial::Unknown;
-                false
-            }
             // A rule that names no step holds for nobody.
             Some(Err(Denial::Missing)) | None => false,
+            Some(Err(why)) => {
+                denial = why;
+                false
+            }
         }
     };
     let holds = match &policy.rule {
@@ -122,15 +133,28 @@ pub fn decide<'a>(
     }
 }
 
-fn verify<'a>(
-    step: &'a Step,
-    tables: &'a impl Tables,
-    first_value: &mut impl FnMut(&str) -> Option<Vec<u8>>,
-) -> Result<Grant<'a>, Denial> {
-    let key = first_value(&step.key_header).filter(|key| !key.is_empty()).ok_or(Denial::Missing)?;
+fn verify<'a>(step: &'a Step, tables: &'a impl Tables, facts: &mut impl Facts) -> Result<Grant<'a>, Denial> {
+    let key = facts.first_value(&step.key_header).filter(|key| !key.is_empty()).ok_or(Denial::Missing)?;
     let table = tables.table(&step.table).ok_or(Denial::Unknown)?;
     let record = table.get(&key::digest(&key)).ok_or(Denial::Unknown)?;
+    record.life().check(|| facts.now()).map_err(Denial::Lapsed)?;
     Ok(Grant { step, record, key })
+}
+
+// === impl Denial ===
+
+impl Denial {
+    /// Tells it to operators. Clients are told of none which it is.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Unknown => "unknown",
+            Self::Lapsed(Lapse::Disabled) => "disabled",
+            Self::Lapsed(Lapse::Expired) => "expired",
+            Self::Lapsed(Lapse::NotYetValid) => "not-yet-valid",
+        }
+    }
 }
 
 // === impl Permit ===

@@ -21,6 +21,8 @@ pub(crate) struct FakeRequest {
     pub(crate) response: Vec<(String, Vec<u8>)>,
     pub(crate) replies: Vec<Reply>,
     pub(crate) resumed: bool,
+    /// What the access log is told.
+    pub(crate) denial: Option<&'static str>,
     /// A header was changed, so the route was selected again and its name cannot be trusted.
     touched: bool,
 }
@@ -32,6 +34,8 @@ pub(crate) struct FakeHost {
     pub(crate) roots: BTreeMap<u32, u32>,
     pub(crate) current: u32,
     pub(crate) now: u64,
+    /// The proxy does not tell the time.
+    pub(crate) timeless: bool,
     /// Open streams, each with the root that it belongs to and what was sent.
     pub(crate) streams: BTreeMap<u32, (u32, Vec<client_message::Kind>)>,
     pub(crate) opened: u32,
@@ -47,7 +51,7 @@ pub(crate) struct FakeHost {
 /// A key table as the server knows it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FakeTable {
-    pub(crate) entries: BTreeMap<Digest, String>,
+    pub(crate) entries: BTreeMap<Digest, Vec<u8>>,
     pub(crate) revision: u64,
 }
 
@@ -145,6 +149,14 @@ impl RequestHost for FakeHost {
         Ok(())
     }
 
+    fn wall_clock(&mut self) -> Option<u64> {
+        (!self.timeless).then_some(self.now)
+    }
+
+    fn note_denial(&mut self, why: &'static str) {
+        self.current_request().denial = Some(why);
+    }
+
     fn reply(&mut self, reply: &Reply) -> Result<(), HostError> {
         self.current_request().replies.push(*reply);
         Ok(())
@@ -156,10 +168,6 @@ impl RequestHost for FakeHost {
 }
 
 impl WorkerHost for FakeHost {
-    fn wall_clock(&mut self) -> u64 {
-        self.now
-    }
-
     fn node_id(&mut self) -> String {
         "node-1".to_owned()
     }
@@ -221,13 +229,12 @@ impl WorkerHost for FakeHost {
 
 impl FakeTable {
     pub(crate) fn new(revision: u64, keys: &[(&str, &str)]) -> Self {
-        let entries = keys.iter().map(|(key, who)| (key::digest(key.as_bytes()), (*who).to_owned()));
+        let entries = keys.iter().map(|(key, who)| (key::digest(key.as_bytes()), who.as_bytes().to_vec()));
         Self { entries: entries.collect(), revision }
     }
 
     pub(crate) fn insert(&mut self, key: &str, record: &[u8]) {
-        let record = String::from_utf8(record.to_vec()).expect("a record of text");
-        self.entries.insert(key::digest(key.as_bytes()), record);
+        self.entries.insert(key::digest(key.as_bytes()), record.to_vec());
     }
 
     pub(crate) fn version(&self) -> Version {
@@ -272,7 +279,7 @@ pub(crate) fn encode(kind: server_message::Kind) -> Vec<u8> {
     ServerMessage { kind: Some(kind) }.encode_to_vec()
 }
 
-fn pack<'a>(entries: impl Iterator<Item = (&'a Digest, &'a String)>) -> Vec<u8> {
+fn pack<'a>(entries: impl Iterator<Item = (&'a Digest, &'a Vec<u8>)>) -> Vec<u8> {
     let mut packed = Vec::new();
     for (digest, who) in entries {
         pack_entry(&mut packed, digest, who);

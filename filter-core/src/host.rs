@@ -53,6 +53,12 @@ pub trait RequestHost {
     /// When the proxy refuses.
     fn remove_response_header(&mut self, name: &str) -> Result<(), HostError>;
 
+    /// The wall clock, in milliseconds since 1970, if the proxy tells. It may jump.
+    fn wall_clock(&mut self) -> Option<u64>;
+
+    /// Tells the access log why a request was denied, in a word.
+    fn note_denial(&mut self, why: &'static str);
+
     /// Answers in place of the upstream.
     ///
     /// # Errors
@@ -66,9 +72,6 @@ pub trait RequestHost {
 
 /// What can be asked besides, on behalf of the worker.
 pub trait WorkerHost: RequestHost {
-    /// The wall clock, in milliseconds. It may jump.
-    fn wall_clock(&mut self) -> u64;
-
     /// The Envoy node id; empty if there is none.
     fn node_id(&mut self) -> String;
 

@@ -37,6 +37,7 @@ pub mod event;
 mod fake;
 pub mod host;
 pub mod key;
+pub mod life;
 pub mod link;
 pub mod metric;
 pub mod parking;

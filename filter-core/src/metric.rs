@@ -14,6 +14,12 @@ pub enum Metric {
     DeniedMissing,
     /// Requests denied with 401 because nobody has the key.
     DeniedUnknown,
+    /// Requests denied with 401 because the time of the key is over.
+    DeniedExpired,
+    /// Requests denied with 401 because the key is switched off.
+    DeniedDisabled,
+    /// Requests denied with 401 because the time of the key has not come.
+    DeniedNotYetValid,
     /// Requests denied with 403 because no key would have helped.
     Forbidden,
     /// Requests answered with 503: the keys did not arrive in time, or too many waited for them.
@@ -47,10 +53,13 @@ pub enum Kind {
 
 impl Metric {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Allowed,
         Self::DeniedMissing,
         Self::DeniedUnknown,
+        Self::DeniedExpired,
+        Self::DeniedDisabled,
+        Self::DeniedNotYetValid,
         Self::Forbidden,
         Self::Unavailable,
         Self::Parked,
@@ -69,6 +78,9 @@ impl Metric {
             Self::Allowed => "keyward.allowed",
             Self::DeniedMissing => "keyward.denied.missing",
             Self::DeniedUnknown => "keyward.denied.unknown",
+            Self::DeniedExpired => "keyward.denied.expired",
+            Self::DeniedDisabled => "keyward.denied.disabled",
+            Self::DeniedNotYetValid => "keyward.denied.not_yet_valid",
             Self::Forbidden => "keyward.denied.forbidden",
             Self::Unavailable => "keyward.unavailable",
             Self::Parked => "keyward.parked",
@@ -88,6 +100,9 @@ impl Metric {
             Self::Allowed
             | Self::DeniedMissing
             | Self::DeniedUnknown
+            | Self::DeniedExpired
+            | Self::DeniedDisabled
+            | Self::DeniedNotYetValid
             | Self::Forbidden
             | Self::Unavailable
             | Self::ChangesApplied

@@ -1,14 +1,17 @@
-//! What a table holds of a key: who it belongs to, and the metadata that policies ask for.
+//! What a table holds of a key: who it belongs to, when it is valid, and the metadata that policies
+//! ask for.
 //!
 //! ```text
-//! identity [ 0 name 0 value ]*
+//! [ life ] identity [ 0 name 0 value ]*
 //! ```
 //!
-//! Neither a name nor a value holds a zero byte, so the parts need no lengths. A key without metadata,
-//! which most are, costs its identity alone.
+//! Neither a name nor a value holds a zero byte, so the parts need no lengths. A life begins with a
+//! byte that no text begins with ([`crate::life`]). A key that is always valid and has no metadata,
+//! as most are, costs its identity alone.
 
 use std::fmt;
 
+use crate::life::Life;
 use crate::wire::Malformed;
 
 /// The longest identity: a Kubernetes name.
@@ -25,15 +28,32 @@ pub struct Record<'a>(&'a [u8]);
 
 /// Puts a record together. Metadata are best given in the order of their names, so that the same
 /// content makes the same bytes.
-pub fn pack<'a>(identity: &str, metadata: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<u8> {
-    let mut record = identity.as_bytes().to_vec();
+pub fn pack<'a>(
+    life: Life,
+    identity: &str,
+    metadata: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+) -> Vec<u8> {
+    let mut record = Vec::new();
+    life.pack(&mut record);
+    record.extend_from_slice(identity.as_bytes());
+    append(&mut record, metadata);
+    record
+}
+
+/// Puts a record together of one without metadata and the metadata.
+pub fn extend<'a>(bare: &[u8], metadata: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<u8> {
+    let mut record = bare.to_vec();
+    append(&mut record, metadata);
+    record
+}
+
+fn append<'a>(record: &mut Vec<u8>, metadata: impl IntoIterator<Item = (&'a str, &'a [u8])>) {
     for (name, value) in metadata {
         record.push(SEPARATOR);
         record.extend_from_slice(name.as_bytes());
         record.push(SEPARATOR);
         record.extend_from_slice(value);
     }
-    record
 }
 
 /// Whether bytes can be the value of a header that a policy sets: no control characters but the tab,
@@ -52,12 +72,13 @@ impl<'a> Record<'a> {
     ///
     /// # Errors
     ///
-    /// When the identity is empty, too long or not UTF-8, when a name has no value, or when a value
-    /// cannot stand in a header.
+    /// When its life cannot be read, when the identity is empty, too long or not UTF-8, when a name has
+    /// no value, or when a value cannot stand in a header.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let (_, rest) = Life::split(bytes).ok_or(Malformed::Life)?;
         // Most end with their identity. A snapshot has a million of them, so they are looked at once.
-        let end = bytes.iter().position(|byte| *byte == SEPARATOR);
-        let identity = end.and_then(|end| bytes.get(..end)).unwrap_or(bytes);
+        let end = rest.iter().position(|byte| *byte == SEPARATOR);
+        let identity = end.and_then(|end| rest.get(..end)).unwrap_or(rest);
         if !(1..=MAX_IDENTITY_LEN).contains(&identity.len())
             || bytes.len() > MAX_RECORD_LEN
             || std::str::from_utf8(identity).is_err()
@@ -87,10 +108,16 @@ impl<'a> Record<'a> {
         Self(bytes)
     }
 
+    /// When the key is valid.
+    #[must_use]
+    pub fn life(self) -> Life {
+        Life::split(self.0).map_or(Life::OVER, |(life, _)| life)
+    }
+
     /// Who the key belongs to; UTF-8.
     #[must_use]
     pub fn identity(self) -> &'a [u8] {
-        self.0.split(|byte| *byte == SEPARATOR).next().unwrap_or_default()
+        self.text().split(|byte| *byte == SEPARATOR).next().unwrap_or_default()
     }
 
     /// The metadata of this name.
@@ -113,12 +140,17 @@ impl<'a> Record<'a> {
     }
 
     fn parts(self) -> impl Iterator<Item = &'a [u8]> {
-        self.0.split(|byte| *byte == SEPARATOR).skip(1)
+        self.text().split(|byte| *byte == SEPARATOR).skip(1)
+    }
+
+    /// What follows its life.
+    fn text(self) -> &'a [u8] {
+        Life::split(self.0).map_or(&[], |(_, text)| text)
     }
 }
 
 impl PartialEq<&str> for Record<'_> {
-    /// A record without metadata is its identity.
+    /// A record without metadata, of a key that is always valid, is its identity.
     fn eq(&self, identity: &&str) -> bool {
         self.0 == identity.as_bytes()
     }
@@ -148,11 +180,13 @@ mod tests {
         fn what_was_packed_is_read_back(
             identity in "[a-z0-9.-]{1,253}",
             metadata in prop::collection::btree_map("[A-Za-z0-9._-]{1,20}", "[!-~]([ -~ü\t]{0,40}[!-~])?", 0..5),
+            life in crate::life::tests::any_life(),
         ) {
             let entries = metadata.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-            let packed = pack(&identity, entries);
+            let packed = pack(life, &identity, entries);
             let record = Record::parse(&packed).expect("a record");
             prop_assert_eq!(record.identity(), identity.as_bytes());
+            prop_assert_eq!(record.life(), life);
             for (name, value) in &metadata {
                 prop_assert_eq!(record.metadata(name), Some(value.as_bytes()));
             }
@@ -163,6 +197,7 @@ mod tests {
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             if let Ok(record) = Record::parse(&bytes) {
                 prop_assert!(!record.identity().is_empty());
+                prop_assert!(Life::split(&bytes).is_some());
                 prop_assert_eq!(record.as_bytes(), &bytes[..]);
             }
         }
@@ -171,10 +206,10 @@ mod tests {
     #[test]
     fn what_cannot_stand_in_a_header_is_refused() {
         for value in [&b"a\nb"[..], b"a\r", b" a", b"a\t", b"\x7f", b"\x01"] {
-            let packed = pack("ann", [("team", value)]);
+            let packed = pack(Life::ALWAYS, "ann", [("team", value)]);
             assert_eq!(Record::parse(&packed), Err(Malformed::Metadata), "{value:?}");
         }
-        let packed = pack("ann", [("team", &b""[..]), ("x", b"a b\xfc")]);
+        let packed = pack(Life::ALWAYS, "ann", [("team", &b""[..]), ("x", b"a b\xfc")]);
         assert_eq!(Record::parse(&packed).map(|record| record.metadata("x")), Ok(Some(&b"a b\xfc"[..])));
     }
 
@@ -187,8 +222,22 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_is_always_valid_costs_no_byte_more() {
+        assert_eq!(pack(Life::ALWAYS, "ann", []), b"ann");
+        assert_eq!(pack(Life { expires_at: Some(1), ..Life::ALWAYS }, "ann", []).len(), 3 + 8);
+    }
+
+    #[test]
+    fn a_life_that_cannot_be_read_is_no_record() {
+        for bytes in [&b"\xff"[..], b"\xff\x00ann", b"\xff\x10ann", b"\xff\x02ann", b"\xff\x01"] {
+            assert!(Record::parse(bytes).is_err(), "{bytes:?}");
+            assert!(Record::known(bytes).life().check(|| Some(0)).is_err(), "{bytes:?}");
+        }
+    }
+
+    #[test]
     fn debug_tells_no_metadata() {
-        let packed = pack("ann", [("team", &b"secret"[..])]);
+        let packed = pack(Life::ALWAYS, "ann", [("team", &b"secret"[..])]);
         let shown = format!("{:?}", Record::parse(&packed));
         assert_eq!(shown, "Ok(Record(\"ann\"))");
     }

@@ -1,8 +1,9 @@
 //! One request, from its headers to an outcome, and its response.
 
 use crate::config::{FilterConfig, MetadataHeader};
-use crate::decide::{Denial, Grant, Permit, Tables, Verdict, decide};
+use crate::decide::{Denial, Facts, Grant, Permit, Tables, Verdict, decide};
 use crate::host::{HostError, Reply, RequestHost};
+use crate::life::Lapse;
 use crate::metric::Metric;
 
 #[cfg(test)]
@@ -33,6 +34,9 @@ pub enum Outcome {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Forwarded(());
 
+/// A request as its host tells of it.
+struct Told<'a, H>(&'a mut H);
+
 /// Decides on a request and carries the decision out.
 pub fn on_request_headers(
     config: &FilterConfig,
@@ -41,7 +45,7 @@ pub fn on_request_headers(
 ) -> Outcome {
     // First of all, since changing a header would make the proxy select a route again.
     let route_name = host.route_name();
-    let verdict = decide(config, tables, route_name.as_deref(), |name| host.request_header(name));
+    let verdict = decide(config, tables, route_name.as_deref(), &mut Told(host));
     match verdict {
         Verdict::Allow(permit) => match forward(config, permit, host) {
             Ok(forwarded) => {
@@ -50,8 +54,10 @@ pub fn on_request_headers(
             }
             Err(HostError) => answer(&UNAVAILABLE, Metric::Unavailable, host),
         },
-        Verdict::Deny(Denial::Missing) => answer(&UNAUTHORIZED, Metric::DeniedMissing, host),
-        Verdict::Deny(Denial::Unknown) => answer(&UNAUTHORIZED, Metric::DeniedUnknown, host),
+        Verdict::Deny(why) => {
+            host.note_denial(why.word());
+            answer(&UNAUTHORIZED, why.metric(), host)
+        }
         Verdict::Forbid(_) => answer(&FORBIDDEN, Metric::Forbidden, host),
         Verdict::Wait => Outcome::Wait,
     }
@@ -106,4 +112,30 @@ fn answer(reply: &Reply, metric: Metric, host: &mut impl RequestHost) -> Outcome
     host.add(metric, 1);
     let _ = host.reply(reply);
     Outcome::Answered
+}
+
+// === impl Told ===
+
+impl<H: RequestHost> Facts for Told<'_, H> {
+    fn first_value(&mut self, header: &str) -> Option<Vec<u8>> {
+        self.0.request_header(header)
+    }
+
+    fn now(&mut self) -> Option<u64> {
+        self.0.wall_clock()
+    }
+}
+
+// === impl Denial ===
+
+impl Denial {
+    fn metric(self) -> Metric {
+        match self {
+            Self::Missing => Metric::DeniedMissing,
+            Self::Unknown => Metric::DeniedUnknown,
+            Self::Lapsed(Lapse::Disabled) => Metric::DeniedDisabled,
+            Self::Lapsed(Lapse::Expired) => Metric::DeniedExpired,
+            Self::Lapsed(Lapse::NotYetValid) => Metric::DeniedNotYetValid,
+        }
+    }
 }

@@ -213,6 +213,9 @@ pub enum Malformed {
     /// The bytes end inside an entry.
     #[error("packed entries end inside an entry")]
     Truncated,
+    /// There is no telling when a key is valid.
+    #[error("what says when a key is valid cannot be read")]
+    Life,
     /// An identity is empty, too long or not UTF-8.
     #[error("an identity is empty, longer than 253 bytes or not UTF-8")]
     Identity,

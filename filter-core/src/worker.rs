@@ -104,7 +104,7 @@ impl Worker {
         self.roots.insert(root, Root { config: Rc::clone(&config), tick_ms: FIRST_TICK_MS });
         host.set_tick(FIRST_TICK_MS);
         self.put_in_force(root, host);
-        let now = self.clock.at(host.wall_clock());
+        let now = self.clock.at(host.wall_clock().unwrap_or_default());
         self.take_over(root, now, host);
         Ok(config)
     }
@@ -157,7 +157,7 @@ impl Worker {
 
     /// Time goes by for a root: opens the stream if it is due, ends waiting that took too long.
     pub fn on_tick(&mut self, root: u32, host: &mut impl WorkerHost) {
-        let now = self.clock.at(host.wall_clock());
+        let now = self.clock.at(host.wall_clock().unwrap_or_default());
         if self.in_force == Some(root) {
             self.take_over(root, now, host);
             if self.link.is_due(now) {
@@ -227,7 +227,7 @@ impl Worker {
             host.add(Metric::StreamsConnected, -1);
             host.log(&Event::StreamDown);
         }
-        let now = self.clock.at(host.wall_clock());
+        let now = self.clock.at(host.wall_clock().unwrap_or_default());
         self.link.closed(now);
         self.replica.on_close();
         self.set_pace(stream.root, host);
@@ -301,7 +301,7 @@ impl Worker {
     }
 
     fn park(&mut self, context: u32, config: &Rc<FilterConfig>, host: &mut impl WorkerHost) -> Outcome {
-        let now = self.clock.at(host.wall_clock());
+        let now = self.clock.at(host.wall_clock().unwrap_or_default());
         let until = now.saturating_add(u64::from(config.wait_for_keys_ms));
         if self.lot.enter(context, until, Rc::clone(config)).is_err() {
             return request::unavailable(host);

@@ -12,6 +12,9 @@ use keyward_filter_core::wire;
 use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, MapType, MetricType, Status};
 
+/// Where the access log finds why a request was denied: `%FILTER_STATE(wasm.keyward_denied:PLAIN)%`.
+const DENIAL: &str = "keyward_denied";
+
 /// The proxy, as seen from one VM.
 pub(crate) struct Proxy {
     /// The proxy's numbers of [`Metric::ALL`].
@@ -56,7 +59,7 @@ impl Proxy {
 
     /// The wall clock in nanoseconds, as far as they fit.
     pub(crate) fn nanoseconds(&self) -> u64 {
-        let nanoseconds = since_epoch().as_nanos();
+        let nanoseconds = since_epoch().unwrap_or_default().as_nanos();
         u64::try_from(nanoseconds).unwrap_or(u64::MAX)
     }
 
@@ -86,6 +89,14 @@ impl RequestHost for Proxy {
         done(hostcalls::remove_map_value(MapType::HttpResponseHeaders, name))
     }
 
+    fn wall_clock(&mut self) -> Option<u64> {
+        u64::try_from(since_epoch()?.as_millis()).ok()
+    }
+
+    fn note_denial(&mut self, why: &'static str) {
+        let _ = hostcalls::set_property(vec![DENIAL], Some(why.as_bytes()));
+    }
+
     fn reply(&mut self, reply: &Reply) -> Result<(), HostError> {
         done(hostcalls::send_http_response(u32::from(reply.status), reply.headers.to_vec(), None))
     }
@@ -98,10 +109,6 @@ impl RequestHost for Proxy {
 }
 
 impl WorkerHost for Proxy {
-    fn wall_clock(&mut self) -> u64 {
-        u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX)
-    }
-
     fn node_id(&mut self) -> String {
         let id = hostcalls::get_property(vec!["xds", "node", "id"]).ok().flatten().unwrap_or_default();
         String::from_utf8_lossy(&id).into_owned()
@@ -146,7 +153,6 @@ impl WorkerHost for Proxy {
     }
 }
 
-fn since_epoch() -> Duration {
-    let now = hostcalls::get_current_time().unwrap_or(UNIX_EPOCH);
-    now.duration_since(UNIX_EPOCH).unwrap_or_default()
+fn since_epoch() -> Option<Duration> {
+    hostcalls::get_current_time().ok()?.duration_since(UNIX_EPOCH).ok()
 }

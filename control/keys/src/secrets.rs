@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
+use keyward_filter_core::life::Life;
+use keyward_filter_core::record;
 use keyward_filter_core::wire::{DIGEST_LEN, Digest};
 use keyward_resource::ObjectRef;
-use keyward_resource::kinds::secret::{ApiKeySecret, KeyProblem, SecretValue};
+use keyward_resource::kinds::secret::{ApiKeySecret, KeyLife, KeyProblem, SecretValue};
 
 use crate::table::Record;
 
@@ -16,8 +18,8 @@ use crate::table::Record;
 #[derive(PartialEq, Eq)]
 pub(crate) struct Secret {
     pub(crate) id: ObjectRef,
-    /// The name once more, in the form in which tables share it.
-    pub(crate) identity: Record,
+    /// The record of its key without metadata, in the form in which tables share it.
+    pub(crate) bare: Record,
     /// The entries that a header can carry, sorted by name. Most Secrets have none.
     metadata: Box<[Entry]>,
     pub(crate) labels: BTreeMap<String, String>,
@@ -52,6 +54,11 @@ enum Holders {
     Many(BTreeSet<ById>),
 }
 
+fn life(life: KeyLife) -> Life {
+    let KeyLife { not_before, expires_at, disabled } = life;
+    Life { not_before, expires_at, disabled }
+}
+
 fn carried((name, value): (&String, &SecretValue)) -> Option<Entry> {
     Some((name.as_str().into(), value.header_value()?.into()))
 }
@@ -75,7 +82,7 @@ impl Secret {
 impl From<ApiKeySecret> for Secret {
     fn from(secret: ApiKeySecret) -> Self {
         Self {
-            identity: Arc::from(secret.meta.name.as_bytes()),
+            bare: record::pack(life(secret.life), &secret.meta.name, []).into(),
             metadata: secret.metadata.iter().filter_map(carried).collect(),
             id: secret.meta.object_ref(),
             labels: secret.meta.labels,

@@ -58,9 +58,9 @@ impl Selection {
         let metadata =
             || self.metadata.keys().filter_map(|name| Some((name.as_str(), secret.metadata(name)?)));
         if metadata().next().is_none() {
-            return Some(Arc::clone(&secret.identity));
+            return Some(Arc::clone(&secret.bare));
         }
-        let packed = record::pack(&secret.id.name, metadata());
+        let packed = record::extend(&secret.bare, metadata());
         (packed.len() <= MAX_RECORD_LEN).then(|| packed.into())
     }
 }

@@ -14,6 +14,19 @@ impl Tables for Fixed {
     }
 }
 
+/// A request of which a header tells, at a time.
+struct At<F>(F, Option<u64>);
+
+impl<F: FnMut(&str) -> Option<Vec<u8>>> Facts for At<F> {
+    fn first_value(&mut self, header: &str) -> Option<Vec<u8>> {
+        (self.0)(header)
+    }
+
+    fn now(&mut self) -> Option<u64> {
+        self.1
+    }
+}
+
 fn table(entries: &[(&str, &str)]) -> Table {
     let entries: BTreeMap<_, _> =
         entries.iter().map(|(key, who)| (key::digest(key.as_bytes()), *who)).collect();
@@ -76,7 +89,7 @@ fn check(route: &str, header: (&str, &[u8]), expected: &str) {
 fn check_all(route: &str, headers: &[(&str, &[u8])], expected: &str) {
     let (config, tables) = (config(), tables());
     let value = |name: &str| headers.iter().find(|header| header.0 == name).map(|header| header.1.to_vec());
-    let verdict = match decide(&config, &tables, Some(route.as_bytes()), value) {
+    let verdict = match decide(&config, &tables, Some(route.as_bytes()), &mut At(value, None)) {
         Verdict::Allow(permit) => {
             for grant in permit.grants() {
                 assert_eq!(Some(&grant.key), value(&grant.step.key_header).as_ref());
@@ -124,7 +137,7 @@ fn a_route_without_a_policy_that_exists_lets_nobody_pass() {
     check("ns/partners", ("api-key", b"k1"), "Forbid(NoPolicyNamed)");
     check("", ("api-key", b"k1"), "Forbid(NoPolicyNamed)");
     let (config, tables) = (config(), tables());
-    let verdict = decide(&config, &tables, None, |_| Some(b"k1".to_vec()));
+    let verdict = decide(&config, &tables, None, &mut At(|_: &str| Some(b"k1".to_vec()), None));
     assert_eq!(verdict, Verdict::Forbid(Forbidden::NoPolicyNamed));
 }
 
@@ -143,7 +156,7 @@ fn a_header_is_read_once_and_only_when_it_decides() {
             read.set(read.get() + 1);
             None
         };
-        decide(&config, &tables, Some(route.as_bytes()), value);
+        decide(&config, &tables, Some(route.as_bytes()), &mut At(value, None));
         assert_eq!(read.get(), reads, "{route}");
     }
 }
@@ -151,7 +164,8 @@ fn a_header_is_read_once_and_only_when_it_decides() {
 #[test]
 fn a_permit_does_not_print_the_key() {
     let (config, tables) = (config(), tables());
-    let verdict = decide(&config, &tables, Some(b"ns/partners|r"), |_| Some(b"k1".to_vec()));
+    let verdict =
+        decide(&config, &tables, Some(b"ns/partners|r"), &mut At(|_: &str| Some(b"k1".to_vec()), None));
     assert_eq!(format!("{verdict:?}"), r#"Allow(Permit { last: Grant { record: Record("ann"), .. }, .. })"#);
 }
 
@@ -186,7 +200,7 @@ fn nobody_passes_without_a_key_whatever_the_rule_says() {
             let (config, tables) = (config(), tables());
             let value =
                 |name: &str| headers.iter().find(|header| header.0 == name).map(|header| header.1.to_vec());
-            let verdict = decide(&config, &tables, Some(route.as_bytes()), value);
+            let verdict = decide(&config, &tables, Some(route.as_bytes()), &mut At(value, None));
             assert!(matches!(verdict, Verdict::Deny(_)), "{route} with {headers:?}: {verdict:?}");
         }
     }

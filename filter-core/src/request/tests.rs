@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::{Policy, Rule, Step};
 use crate::fake::{FakeHost, FakeRequest, FakeTable};
+use crate::life::Life;
 use crate::record;
 use crate::replica::Replica;
 
@@ -198,7 +199,7 @@ proptest! {
 
 #[test]
 fn metadata_of_the_key_go_into_headers_and_nobody_else_brings_them() {
-    let record = record::pack("ann", [("team", &b"blue"[..])]);
+    let record = record::pack(Life::ALWAYS, "ann", [("team", &b"blue"[..])]);
     let mut keys = FakeTable::new(1, &[("k2", "bob")]);
     keys.insert("k1", &record);
     let mut replica = Replica::new();
@@ -210,6 +211,70 @@ fn metadata_of_the_key_go_into_headers_and_nobody_else_brings_them() {
         let mut host = FakeHost::with(FakeRequest::new("ns/team|r", &headers));
         assert!(matches!(on_request_headers(&config(), &replica, &mut host), Outcome::Forward(_)));
         assert_eq!(host.request().values("x-team"), team, "{key}");
+    }
+}
+
+/// A table with one key of this life.
+fn lived(life: Life) -> Replica {
+    let mut keys = FakeTable::new(1, &[("k2", "bob")]);
+    keys.insert("k1", &record::pack(life, "ann", [("team", &b"blue"[..])]));
+    let mut replica = Replica::new();
+    for message in keys.snapshot("t", 9) {
+        replica.on_message(&message).expect("a message");
+    }
+    replica
+}
+
+#[test]
+fn a_key_is_valid_in_its_time_and_clients_are_told_nothing_else_but_401() {
+    let (from, until) = (Some(1_000), Some(2_000));
+    for (now, life, expected) in [
+        (999, Life { not_before: from, expires_at: until, disabled: false }, "not-yet-valid"),
+        (1_000, Life { not_before: from, expires_at: until, disabled: false }, ""),
+        (1_999, Life { not_before: from, expires_at: until, disabled: false }, ""),
+        (2_000, Life { not_before: from, expires_at: until, disabled: false }, "expired"),
+        (1_500, Life { not_before: from, expires_at: until, disabled: true }, "disabled"),
+        (9_999, Life { disabled: true, ..Life::ALWAYS }, "disabled"),
+    ] {
+        let mut host = FakeHost::with(FakeRequest::new("ns/team|r", &[("api-key", "k1")]));
+        host.now = now;
+        let outcome = on_request_headers(&config(), &lived(life), &mut host);
+        assert_eq!(host.request().denial.unwrap_or_default(), expected, "{life:?} at {now}");
+        if expected.is_empty() {
+            assert!(matches!(outcome, Outcome::Forward(_)));
+            assert_eq!(host.request().values("x-user-id"), ["ann"]);
+            assert_eq!(host.request().values("x-team"), ["blue"]);
+        } else {
+            assert_eq!(outcome, Outcome::Answered);
+            assert_eq!(host.request().replies, [UNAUTHORIZED]);
+            let metric = format!("keyward.denied.{}", expected.replace('-', "_"));
+            assert_eq!(host.metrics, BTreeMap::from([(metric.as_str(), 1)]));
+        }
+    }
+}
+
+#[test]
+fn without_a_clock_only_a_key_without_a_time_is_valid() {
+    for (key, fate) in [("k1", "401"), ("k2", "forward")] {
+        let mut host = FakeHost::with(FakeRequest::new("ns/a|r", &[("api-key", key)]));
+        host.timeless = true;
+        let life = Life { expires_at: Some(u64::MAX), ..Life::ALWAYS };
+        let outcome = on_request_headers(&config(), &lived(life), &mut host);
+        assert_eq!(matches!(outcome, Outcome::Forward(_)), fate == "forward", "{key}");
+    }
+}
+
+#[test]
+fn a_denial_is_noted_with_its_reason() {
+    for (headers, expected) in [
+        (&[][..], Some("missing")),
+        (&[("api-key", "")], Some("missing")),
+        (&[("api-key", "nope")], Some("unknown")),
+        (&[("api-key", "k1")], None),
+    ] {
+        let mut host = FakeHost::with(FakeRequest::new("ns/a|r", headers));
+        run(&mut host);
+        assert_eq!(host.request().denial, expected, "{headers:?}");
     }
 }
 

@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::record::{MAX_IDENTITY_LEN, MAX_RECORD_LEN};
+use crate::life::Life;
+use crate::record::{MAX_IDENTITY_LEN, MAX_RECORD_LEN, pack};
 
 fn identity() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z0-9.-]{1,63}", "[^\0]{1,60}", Just("x".repeat(MAX_IDENTITY_LEN))]
@@ -49,8 +50,12 @@ fn the_packed_form_is_fixed() {
     assert_eq!(packed, b"0123456789abcdef\x03\x00ann");
     assert_eq!(entry_hash(&digest, "ann"), 0x5cd4_20bb_6ccf_2b17);
     packed.clear();
-    pack_entry(&mut packed, &digest, crate::record::pack("ann", [("team", &b"blue"[..])]));
+    pack_entry(&mut packed, &digest, pack(Life::ALWAYS, "ann", [("team", &b"blue"[..])]));
     assert_eq!(packed, b"0123456789abcdef\x0d\x00ann\0team\0blue");
+    packed.clear();
+    let life = Life { expires_at: Some(0x0102_0304_0506), ..Life::ALWAYS };
+    pack_entry(&mut packed, &digest, pack(life, "ann", []));
+    assert_eq!(packed, b"0123456789abcdef\x0b\x00\xff\x04\x06\x05\x04\x03\x02\x01ann");
 }
 
 #[test]
@@ -76,7 +81,11 @@ fn an_identity_is_neither_empty_nor_too_long_nor_garbled() {
     assert_eq!(entry(&[b'a'; MAX_IDENTITY_LEN]), [Ok(())]);
     assert_eq!(entry(b""), [Err(Malformed::Identity)]);
     assert_eq!(entry(&[b'a'; MAX_IDENTITY_LEN + 1]), [Err(Malformed::Identity)]);
-    assert_eq!(entry(b"\xff"), [Err(Malformed::Identity)]);
+    assert_eq!(entry(b"a\xff"), [Err(Malformed::Identity)]);
+    assert_eq!(entry(b"\xff"), [Err(Malformed::Life)]);
+    assert_eq!(entry(b"\xff\x01a"), [Ok(())]);
+    assert_eq!(entry(b"\xff\x01"), [Err(Malformed::Identity)]);
+    assert_eq!(entry(b"\xff\x08a"), [Err(Malformed::Life)]);
     assert_eq!(entry(&[b'a'; MAX_RECORD_LEN + 1]), [Err(Malformed::Identity)]);
     assert_eq!(entry(b"a\0team\0blue"), [Ok(())]);
     assert_eq!(entry(b"a\0team\0bl\nue"), [Err(Malformed::Metadata)]);

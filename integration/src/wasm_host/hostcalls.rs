@@ -130,6 +130,21 @@ fn link_basics(linker: &mut Linker<HostState>) -> Result<()> {
             })
         },
     )?;
+    linker.func_wrap(
+        "env",
+        "proxy_set_property",
+        |mut c: Caller<'_, HostState>, at: u32, length: u32, value_at: u32, value_length: u32| {
+            hostcall(&mut c, "proxy_set_property", |c| {
+                let path = String::from_utf8_lossy(&read(c, at, length)?).replace('\0', ".");
+                let value = read(c, value_at, value_length)?;
+                match c.data_mut().stream() {
+                    Some(stream) => stream.filter_state.insert(path, value),
+                    None => return Ok(Status::NotFound),
+                };
+                Ok(Status::Ok)
+            })
+        },
+    )?;
     Ok(())
 }
 

@@ -150,6 +150,7 @@ fn link_verdicts(linker: &mut Linker<HostState>) -> Result<()> {
                     headers,
                     body,
                     details: String::from_utf8_lossy(&details).into_owned(),
+                    filter_state: stream.filter_state.clone(),
                 });
                 Ok(Status::Ok)
             })

@@ -20,6 +20,8 @@ pub struct LocalReply {
     pub body: Vec<u8>,
     /// The response code details, for access logs.
     pub details: String,
+    /// What the guest noted of the request before, for access logs.
+    pub filter_state: BTreeMap<String, Vec<u8>>,
 }
 
 /// One HTTP request.
@@ -31,6 +33,8 @@ pub(super) struct Stream {
     pub(super) response: Headers,
     pub(super) local_reply: Option<LocalReply>,
     pub(super) resumed: bool,
+    /// The properties that the guest has set.
+    pub(super) filter_state: BTreeMap<String, Vec<u8>>,
 }
 
 /// The timer of a root context.

@@ -21,7 +21,16 @@ fn every_outcome_is_counted_once_under_its_name() {
     // Two workers and the main thread.
     wait_for(&stack, "streams_connected", 3);
     wait_for(&stack, "keys", 2);
-    let names = ["allowed", "denied.missing", "denied.unknown", "denied.forbidden", "unavailable"];
+    let names = [
+        "allowed",
+        "denied.missing",
+        "denied.unknown",
+        "denied.forbidden",
+        "unavailable",
+        "denied.expired",
+        "denied.disabled",
+        "denied.not_yet_valid",
+    ];
     let counts = |stack: &Stack| {
         let stats = stack.proxy().stats().unwrap();
         names.map(|name| stats.get(&format!("wasmcustom.keyward.{name}")).copied().unwrap_or(0))
@@ -39,7 +48,7 @@ fn every_outcome_is_counted_once_under_its_name() {
     at_once(&stack, OPEN_HOST, None, Ok(""));
     let after = counts(&stack);
     let rise: Vec<u64> = after.iter().zip(before).map(|(after, before)| after - before).collect();
-    assert_eq!(rise, [3, 3, 1, 0, 0], "{names:?}");
+    assert_eq!(rise, [3, 3, 1, 0, 0, 0, 0, 0], "{names:?}");
 
     let revision = stack.proxy().stat("wasmcustom.keyward.tables_revision").unwrap();
     stack.rest().apply(&secret("carol", "carol-key")).unwrap();

@@ -1,11 +1,12 @@
 //! Keys change, processes die, and no request gets a wrong answer.
 
+use jiff::{SignedDuration, Timestamp};
 use keyward_integration::headers::Headers;
 use keyward_integration::stack::{Connection, Options, Sample, Stack, TEST_HOLD_HEADER, Traffic, wait};
 use serde_json::json;
 
 use crate::kit::{
-    HOST, OPEN_HOST, SOON, at_once, auth_config, eventually, secret, secured, site, virtual_service,
+    HOST, OPEN_HOST, SOON, ask, at_once, auth_config, eventually, secret, secured, site, virtual_service,
 };
 
 /// Requests with a key that stays, with a wrong one, with none, and to an open host.
@@ -195,6 +196,35 @@ fn keys_flow_while_requests_of_earlier_configurations_are_still_under_way() {
     }
     stack.rest().create(&secret("last", "last-key")).unwrap();
     eventually(&stack, "other-3.test", Some("last-key"), Ok("last"));
+}
+
+#[test]
+fn a_key_begins_and_another_ends_while_the_control_server_is_dead() {
+    let mut stack = start();
+    let soon = Timestamp::now() + SignedDuration::from_secs(5);
+    for (name, entry) in [("begins", "not-before"), ("ends", "expires-at")] {
+        let mut secret = secret(name, &format!("{name}-key"));
+        secret["stringData"][entry] = soon.to_string().into();
+        stack.rest().create(&secret).unwrap();
+    }
+    let arrived = wait::until(SOON, "all keys to be in the table", || {
+        let keys = stack.proxy().stat("wasmcustom.keyward.keys")?;
+        anyhow::ensure!(keys == 3, "{keys} keys are there");
+        Ok(())
+    });
+    no_wrong_answer(&stack, arrived);
+    stack.kill_server().unwrap();
+    eventually(&stack, HOST, Some("begins-key"), Ok("begins"));
+    let expired = wait::until(SOON, "the key to be denied because it has expired", || {
+        let answer = ask(&stack, HOST, Some("ends-key"))?;
+        let count = stack.proxy().stat("wasmcustom.keyward.denied.expired")?;
+        anyhow::ensure!(count > 0, "the answer was {answer:?}, and none expired");
+        Ok(())
+    });
+    no_wrong_answer(&stack, expired);
+    at_once(&stack, HOST, Some("ends-key"), Err(401));
+    at_once(&stack, HOST, Some("steady-key"), Ok("steady"));
+    at_once(&stack, HOST, Some("begins-key"), Ok("begins"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ const SIZE_BUDGET: usize = 340_000;
 /// Imports that the SDK brings and the filter does not need: they stand in the method tables of the
 /// SDK's own types, from which no compiler removes them. They are not on the capability list, so
 /// Envoy links each to a function that only fails, and none is ever called (a test below looks). May only become fewer.
-const BROUGHT_BY_THE_SDK: [&str; 18] = [
+const BROUGHT_BY_THE_SDK: [&str; 17] = [
     "proxy_add_header_map_value",
     "proxy_call_foreign_function",
     "proxy_close_stream",
@@ -30,7 +30,6 @@ const BROUGHT_BY_THE_SDK: [&str; 18] = [
     "proxy_resolve_shared_queue",
     "proxy_set_buffer_bytes",
     "proxy_set_header_map_pairs",
-    "proxy_set_property",
     "proxy_set_shared_data",
 ];
 

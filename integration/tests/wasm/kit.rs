@@ -67,21 +67,25 @@ pub(crate) fn many_entries(count: u64) -> Vec<(Digest, String)> {
     (0..count).map(|n| (digest(&n.to_le_bytes()), format!("user-{n:07}"))).collect()
 }
 
-pub(crate) fn version(revision: u64, entries: &[(Digest, String)]) -> Version {
-    let hashes = entries.iter().map(|(digest, identity)| entry_hash(digest, identity));
+pub(crate) fn version<R: AsRef<[u8]>>(revision: u64, entries: &[(Digest, R)]) -> Version {
+    let hashes = entries.iter().map(|(digest, record)| entry_hash(digest, record));
     Version { revision, checksum: hashes.fold(0, u64::wrapping_add) }
 }
 
-pub(crate) fn pack(entries: &[(Digest, String)]) -> Vec<u8> {
+pub(crate) fn pack<R: AsRef<[u8]>>(entries: &[(Digest, R)]) -> Vec<u8> {
     let mut packed = Vec::new();
-    for (digest, identity) in entries {
-        pack_entry(&mut packed, digest, identity);
+    for (digest, record) in entries {
+        pack_entry(&mut packed, digest, record);
     }
     packed
 }
 
 /// Sends a table at revision 1; the filter must acknowledge it.
-pub(crate) fn send_snapshot(vm: &mut Vm, stream: u32, entries: &[(Digest, String)]) {
+pub(crate) fn send_snapshot<R: AsRef<[u8]> + Ord + Clone>(
+    vm: &mut Vm,
+    stream: u32,
+    entries: &[(Digest, R)],
+) {
     let mut sorted = entries.to_vec();
     sorted.sort();
     vm.take_sent(stream);

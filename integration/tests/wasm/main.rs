@@ -6,5 +6,6 @@ mod cases;
 mod configuration;
 mod fuzz;
 mod kit;
+mod life;
 mod link;
 mod waiting;

@@ -69,7 +69,7 @@ fn an_empty_table_is_an_answer() {
     let mut vm = start();
     let waiting = vm.request(ROUTE, with_key("alice-key")).unwrap();
     let stream = open_stream(&mut vm);
-    send_snapshot(&mut vm, stream, &[]);
+    send_snapshot(&mut vm, stream, &entries(&[]));
     assert_eq!(vm.outcome(waiting.id).unwrap().local().unwrap().status, 401);
 }
 

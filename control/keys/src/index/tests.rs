@@ -1,5 +1,8 @@
+use keyward_filter_core::life::Life;
+use keyward_filter_core::record;
+use keyward_filter_core::wire::Version;
 use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthStep, MetadataEntry};
-use keyward_resource::kinds::secret::KeyProblem;
+use keyward_resource::kinds::secret::{KeyLife, KeyProblem};
 use keyward_resource::{ObjectKey, Report, State};
 
 use super::report::{AUTH_CONFIG, SECRET};
@@ -237,6 +240,28 @@ fn a_secret_that_could_not_be_written_so_is_named_by_who_selects_it() {
     assert_eq!(warnings(&index, AUTH_CONFIG, "a/one").last().map(String::as_str), Some(named[0]));
     index.apply(4, [delete("a/ann")]);
     assert!(!warnings(&index, AUTH_CONFIG, "a/one").iter().any(|said| said == named[0]));
+}
+
+#[test]
+fn what_is_said_of_a_key_goes_into_its_record_and_changes_the_version() {
+    let lived = |life| ApiKeySecret { life, ..secret("a/ann", "team=x", 1) };
+    let record = |index: &KeyIndex| {
+        let view = index.view(Wanted::new());
+        let table = view.table("a/one").expect("a table");
+        (table.get(&digest(1)).map(<[u8]>::to_vec), table.version())
+    };
+    let life = KeyLife { not_before: Some(1), expires_at: Some(2), disabled: true };
+    let packed = record::pack(Life { not_before: Some(1), expires_at: Some(2), disabled: true }, "ann", []);
+    let mut index = index([vec![put("a/ann", "team=x", 1), put_config("a/one", "team=x", &[])]]);
+    let (plain, first) = record(&index);
+    assert_eq!(plain.as_deref(), Some(&b"ann"[..]));
+    index.apply(2, [Change::PutSecret(lived(life))]);
+    let (limited, second) = record(&index);
+    assert_eq!((limited, second.revision), (Some(packed), 2));
+    index.apply(3, [Change::PutSecret(lived(life))]);
+    assert_eq!(record(&index).1, second);
+    index.apply(4, [Change::PutSecret(lived(KeyLife::default()))]);
+    assert_eq!(record(&index), (plain, Version { revision: 4, ..first }));
 }
 
 #[test]

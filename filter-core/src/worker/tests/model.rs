@@ -57,7 +57,7 @@ proptest! {
         for (revision, event) in (1..).zip(events) {
             let expected = |table: &FakeTable, key: u8| {
                 let digest = crate::key::digest(format!("k{key}").as_bytes());
-                table.entries.get(&digest).map_or("401".to_owned(), |who| format!("forward as {who}"))
+                table.entries.get(&digest).map_or("401".to_owned(), |who| format!("forward as {}", String::from_utf8_lossy(who)))
             };
             match event {
                 Event::Tick(milliseconds) => world.tick(milliseconds),
