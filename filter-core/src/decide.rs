@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::config::{FilterConfig, Policy, Step, auth_id_of_route};
+use crate::generated::{self, Shape};
 use crate::key;
 use crate::life::Lapse;
 use crate::record::Record;
@@ -136,6 +137,10 @@ pub fn decide<'a>(
 fn verify<'a>(step: &'a Step, tables: &'a impl Tables, facts: &mut impl Facts) -> Result<Grant<'a>, Denial> {
     let key = facts.first_value(&step.key_header).filter(|key| !key.is_empty()).ok_or(Denial::Missing)?;
     let table = tables.table(&step.table).ok_or(Denial::Unknown)?;
+    // A table knows what its keys look like. Where one of them may look like this, it is looked up.
+    if !table.may_hold_damaged() && generated::shape(&key) == Shape::Damaged {
+        return Err(Denial::Unknown);
+    }
     let record = table.get(&key::digest(&key)).ok_or(Denial::Unknown)?;
     record.life().check(|| facts.now()).map_err(Denial::Lapsed)?;
     Ok(Grant { step, record, key })

@@ -35,6 +35,7 @@ pub mod decide;
 pub mod event;
 #[cfg(test)]
 mod fake;
+pub mod generated;
 pub mod host;
 pub mod key;
 pub mod life;

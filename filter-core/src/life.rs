@@ -1,10 +1,10 @@
-//! When a key is valid.
+//! When a key is valid, and what else there is to say of one that is not plain.
 //!
 //! ```text
 //! 0xff flags [ not before ] [ expires at ]
 //! ```
 //!
-//! It stands at the beginning of a record, and only of one that needs it. No text begins with its
+//! Flags: 1 disabled, 2 not before, 4 expires at, 8 of any shape. It stands at the beginning of a record, and only of one that needs it. No text begins with its
 //! first byte: a filter that knows no lives refuses such a record and keeps what it has. Times are
 //! milliseconds since 1970 in six bytes, little endian, which is enough until the year 10889.
 
@@ -16,6 +16,8 @@ const DISABLED: u8 = 1;
 const NOT_BEFORE: u8 = 2;
 /// There is a time from which on the key is not valid.
 const EXPIRES_AT: u8 = 4;
+/// The key need not look like one.
+const ANY_SHAPE: u8 = 8;
 /// Bytes of a time.
 const TIME_LEN: usize = 6;
 /// The latest time; a later one is as good as this.
@@ -30,6 +32,9 @@ pub struct Life {
     pub expires_at: Option<u64>,
     /// Not for now, whatever the time is.
     pub disabled: bool,
+    /// The key may look like a damaged one of those that are made here ([`crate::generated`]), or nobody
+    /// knows what it looks like.
+    pub any_shape: bool,
 }
 
 /// Why a key that is known is not valid now.
@@ -47,9 +52,9 @@ pub enum Lapse {
 
 impl Life {
     /// Of a key that is always valid.
-    pub const ALWAYS: Self = Self { not_before: None, expires_at: None, disabled: false };
+    pub const ALWAYS: Self = Self { not_before: None, expires_at: None, disabled: false, any_shape: false };
     /// Of a key that never is.
-    pub(crate) const OVER: Self = Self { not_before: None, expires_at: Some(0), disabled: false };
+    pub(crate) const OVER: Self = Self { expires_at: Some(0), ..Self::ALWAYS };
 
     /// Appends it to a record that begins; nothing for a key that is always valid.
     pub(crate) fn pack(self, record: &mut Vec<u8>) {
@@ -59,7 +64,8 @@ impl Life {
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         let flags = flag(self.disabled, DISABLED)
             | flag(self.not_before.is_some(), NOT_BEFORE)
-            | flag(self.expires_at.is_some(), EXPIRES_AT);
+            | flag(self.expires_at.is_some(), EXPIRES_AT)
+            | flag(self.any_shape, ANY_SHAPE);
         record.extend_from_slice(&[MARK, flags]);
         for time in [self.not_before, self.expires_at].into_iter().flatten() {
             record.extend(time.min(LATEST).to_le_bytes().into_iter().take(TIME_LEN));
@@ -71,7 +77,7 @@ impl Life {
     pub(crate) fn split(record: &[u8]) -> Option<(Self, &[u8])> {
         let Some((&MARK, rest)) = record.split_first() else { return Some((Self::ALWAYS, record)) };
         let (flags, mut rest) = rest.split_first()?;
-        if *flags == 0 || *flags > DISABLED | NOT_BEFORE | EXPIRES_AT {
+        if *flags == 0 || *flags > DISABLED | NOT_BEFORE | EXPIRES_AT | ANY_SHAPE {
             return None;
         }
         let mut time = |flag: u8| {
@@ -83,7 +89,13 @@ impl Life {
             Some(Some(bytes.iter().rev().fold(0, |time, byte| time << 8 | u64::from(*byte))))
         };
         let (not_before, expires_at) = (time(NOT_BEFORE)?, time(EXPIRES_AT)?);
-        Some((Self { not_before, expires_at, disabled: flags & DISABLED != 0 }, rest))
+        let (disabled, any_shape) = (flags & DISABLED != 0, flags & ANY_SHAPE != 0);
+        Some((Self { not_before, expires_at, disabled, any_shape }, rest))
+    }
+
+    /// Looks for one thing alone in a record that was read before.
+    pub(crate) fn has_any_shape(record: &[u8]) -> bool {
+        matches!(record, [MARK, flags, ..] if flags & ANY_SHAPE != 0)
     }
 
     /// Whether the key is valid. Asks for the time only if that depends on it, and without one the key
@@ -96,7 +108,7 @@ impl Life {
         if self.disabled {
             return Err(Lapse::Disabled);
         }
-        if self == Self::ALWAYS {
+        if self.not_before.is_none() && self.expires_at.is_none() {
             return Ok(());
         }
         let now = now();
@@ -119,11 +131,14 @@ pub(crate) mod tests {
     /// Any life that a record can hold.
     pub(crate) fn any_life() -> impl Strategy<Value = Life> {
         let time = || prop::option::of(0..=LATEST);
-        (time(), time(), any::<bool>()).prop_map(|(not_before, expires_at, disabled)| Life {
-            not_before,
-            expires_at,
-            disabled,
-        })
+        (time(), time(), any::<bool>(), any::<bool>()).prop_map(
+            |(not_before, expires_at, disabled, any_shape)| Life {
+                not_before,
+                expires_at,
+                disabled,
+                any_shape,
+            },
+        )
     }
 
     #[test]
@@ -138,12 +153,15 @@ pub(crate) mod tests {
         assert_eq!(packed(Life { disabled: true, ..Life::ALWAYS }), b"\xff\x01");
         assert_eq!(packed(Life { not_before, ..Life::ALWAYS }), b"\xff\x02\x06\x05\x04\x03\x02\x01");
         assert_eq!(packed(Life { expires_at, ..Life::ALWAYS }), b"\xff\x04\xff\xff\xff\xff\xff\xff");
-        assert_eq!(packed(Life { not_before, expires_at, disabled: true }).len(), 2 + 6 + 6);
+        assert_eq!(packed(Life { any_shape: true, ..Life::ALWAYS }), b"\xff\x08");
+        let all = Life { not_before, expires_at, disabled: true, any_shape: true };
+        assert_eq!(packed(all).len(), 2 + 6 + 6);
+        assert_eq!(packed(all).get(1), Some(&15));
     }
 
     #[test]
     fn a_key_is_valid_from_its_first_to_before_its_last_millisecond() {
-        let life = Life { not_before: Some(10), expires_at: Some(20), disabled: false };
+        let life = Life { not_before: Some(10), expires_at: Some(20), ..Life::ALWAYS };
         for (now, expected) in [
             (Some(0), Err(Lapse::NotYetValid)),
             (Some(9), Err(Lapse::NotYetValid)),
@@ -163,7 +181,8 @@ pub(crate) mod tests {
 
     #[test]
     fn the_clock_is_not_asked_where_it_does_not_matter() {
-        for life in [Life::ALWAYS, Life { disabled: true, expires_at: Some(9), not_before: Some(1) }] {
+        let disabled = Life { disabled: true, expires_at: Some(9), ..Life::ALWAYS };
+        for life in [Life::ALWAYS, disabled, Life { any_shape: true, ..Life::ALWAYS }] {
             let _ = life.check(|| panic!("nobody needs the time"));
         }
     }

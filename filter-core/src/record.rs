@@ -114,6 +114,11 @@ impl<'a> Record<'a> {
         Life::split(self.0).map_or(Life::OVER, |(life, _)| life)
     }
 
+    /// Whether the key need not look like one. A snapshot asks this of a million.
+    pub(crate) fn is_of_any_shape(self) -> bool {
+        Life::has_any_shape(self.0)
+    }
+
     /// Who the key belongs to; UTF-8.
     #[must_use]
     pub fn identity(self) -> &'a [u8] {
@@ -229,7 +234,9 @@ mod tests {
 
     #[test]
     fn a_life_that_cannot_be_read_is_no_record() {
-        for bytes in [&b"\xff"[..], b"\xff\x00ann", b"\xff\x10ann", b"\xff\x02ann", b"\xff\x01"] {
+        for bytes in
+            [&b"\xff"[..], b"\xff\x00ann", b"\xff\x10ann", b"\xff\xffann", b"\xff\x02ann", b"\xff\x01"]
+        {
             assert!(Record::parse(bytes).is_err(), "{bytes:?}");
             assert!(Record::known(bytes).life().check(|| Some(0)).is_err(), "{bytes:?}");
         }

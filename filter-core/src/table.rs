@@ -33,6 +33,9 @@ pub struct Table {
     segments: Vec<Segment>,
     len: usize,
     checksum: u64,
+    /// There is a key among them that need not look like one, or there was since the last snapshot: once
+    /// it is gone there is no need to look for others, only a little more to do.
+    any_shape: bool,
 }
 
 /// Builds a table from the chunks of a snapshot, while the old one keeps serving.
@@ -100,6 +103,12 @@ impl Table {
         self.checksum
     }
 
+    /// Whether a key that looks damaged may be one of these all the same.
+    #[must_use]
+    pub fn may_hold_damaged(&self) -> bool {
+        self.any_shape
+    }
+
     /// Bytes of heap that it occupies, spare room included.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
@@ -142,6 +151,7 @@ impl Table {
             }
         }
         self.checksum = self.checksum.wrapping_add(entry_hash(digest, record));
+        self.any_shape |= record.is_of_any_shape();
     }
 
     /// Removes an entry, if it is there.
@@ -334,5 +344,6 @@ impl Builder {
         }
         table.len = table.len.saturating_add(1);
         table.checksum = table.checksum.wrapping_add(entry_hash(digest, record));
+        table.any_shape |= record.is_of_any_shape();
     }
 }

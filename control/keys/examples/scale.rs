@@ -36,7 +36,14 @@ fn secret(at: usize) -> Change {
     key[..8].copy_from_slice(&spread.to_be_bytes());
     let meta = meta(&format!("namespace-{}", at % NAMESPACES), &format!("user-{at}"));
     let (life, metadata) = (KeyLife::default(), BTreeMap::new());
-    Change::PutSecret(ApiKeySecret { meta, key: Ok(key), life, trailing_newline: false, metadata })
+    Change::PutSecret(ApiKeySecret {
+        meta,
+        key: Ok(key),
+        life,
+        any_shape: false,
+        trailing_newline: false,
+        metadata,
+    })
 }
 
 fn auth_config() -> Change {

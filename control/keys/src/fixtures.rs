@@ -61,6 +61,7 @@ pub(crate) fn secret(name: &str, labels: &str, key: u8) -> ApiKeySecret {
         meta: meta(name, labels),
         key: Ok([key; 32]),
         life: KeyLife::default(),
+        any_shape: false,
         trailing_newline: false,
         metadata: BTreeMap::new(),
     }

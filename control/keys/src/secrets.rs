@@ -54,9 +54,9 @@ enum Holders {
     Many(BTreeSet<ById>),
 }
 
-fn life(life: KeyLife) -> Life {
-    let KeyLife { not_before, expires_at, disabled } = life;
-    Life { not_before, expires_at, disabled }
+fn life(secret: &ApiKeySecret) -> Life {
+    let KeyLife { not_before, expires_at, disabled } = secret.life;
+    Life { not_before, expires_at, disabled, any_shape: secret.any_shape }
 }
 
 fn carried((name, value): (&String, &SecretValue)) -> Option<Entry> {
@@ -82,7 +82,7 @@ impl Secret {
 impl From<ApiKeySecret> for Secret {
     fn from(secret: ApiKeySecret) -> Self {
         Self {
-            bare: record::pack(life(secret.life), &secret.meta.name, []).into(),
+            bare: record::pack(life(&secret), &secret.meta.name, []).into(),
             metadata: secret.metadata.iter().filter_map(carried).collect(),
             id: secret.meta.object_ref(),
             labels: secret.meta.labels,

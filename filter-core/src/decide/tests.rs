@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::config::Rule;
+use crate::life::Life;
+use crate::record;
 use crate::table::Builder;
 use crate::wire::{entry_hash, pack_entry};
 
@@ -27,7 +29,7 @@ impl<F: FnMut(&str) -> Option<Vec<u8>>> Facts for At<F> {
     }
 }
 
-fn table(entries: &[(&str, &str)]) -> Table {
+fn table<R: AsRef<[u8]> + Copy>(entries: &[(&str, R)]) -> Table {
     let entries: BTreeMap<_, _> =
         entries.iter().map(|(key, who)| (key::digest(key.as_bytes()), *who)).collect();
     let mut packed = Vec::new();
@@ -210,4 +212,41 @@ fn nobody_passes_without_a_key_whatever_the_rule_says() {
         assert!(config().policies[policy].demands_a_key(), "{policy}");
     }
     assert!(!Policy { steps: Vec::new(), rule: None }.demands_a_key());
+}
+
+#[test]
+fn a_damaged_key_is_not_looked_up_unless_one_of_the_table_may_look_so() {
+    let (whole, damaged) = ("kw_0000000000000000000000_0lgXbD", "kw_0000000000000000000000_0lgXbX");
+    let stranger = record::pack(Life { any_shape: true, ..Life::ALWAYS }, "eve", []);
+    let plain = &b"ann"[..];
+    for (entries, key, expected) in [
+        // No control server sends this: it is here to see that the key is not looked up.
+        (vec![(damaged, plain)], damaged, Err(Denial::Unknown)),
+        (vec![(whole, plain)], whole, Ok("ann")),
+        (vec![(damaged, &stranger[..])], damaged, Ok("eve")),
+        (vec![(damaged, plain), ("else", &stranger[..])], damaged, Ok("ann")),
+        (vec![("kw", plain)], "kw", Ok("ann")),
+    ] {
+        let tables = Fixed(BTreeMap::from([("partners", table(&entries))]));
+        let step = step("api-key", "partners");
+        let mut facts = At(|_: &str| Some(key.as_bytes().to_vec()), None);
+        let granted = verify(&step, &tables, &mut facts).map(|grant| grant.record.identity());
+        assert_eq!(granted, expected.map(str::as_bytes), "{key} among {entries:?}");
+    }
+}
+
+#[test]
+fn a_key_of_any_shape_that_comes_and_goes_is_looked_up() {
+    let damaged = "kw_nothing";
+    let stranger = record::pack(Life { any_shape: true, ..Life::ALWAYS }, "eve", []);
+    let mut table = table(&[("k1", "ann")]);
+    assert!(!table.may_hold_damaged());
+    let digest = key::digest(damaged.as_bytes());
+    let mut packed = Vec::new();
+    pack_entry(&mut packed, &digest, &stranger);
+    let sum = table.checksum();
+    table.apply(&packed, &[], sum.wrapping_add(entry_hash(&digest, &stranger))).expect("one more");
+    assert!(table.may_hold_damaged() && table.get(&digest).is_some());
+    table.apply(&[], &digest, sum).expect("one less");
+    assert!(table.get(&digest).is_none());
 }

@@ -229,11 +229,15 @@ fn lived(life: Life) -> Replica {
 fn a_key_is_valid_in_its_time_and_clients_are_told_nothing_else_but_401() {
     let (from, until) = (Some(1_000), Some(2_000));
     for (now, life, expected) in [
-        (999, Life { not_before: from, expires_at: until, disabled: false }, "not-yet-valid"),
-        (1_000, Life { not_before: from, expires_at: until, disabled: false }, ""),
-        (1_999, Life { not_before: from, expires_at: until, disabled: false }, ""),
-        (2_000, Life { not_before: from, expires_at: until, disabled: false }, "expired"),
-        (1_500, Life { not_before: from, expires_at: until, disabled: true }, "disabled"),
+        (
+            999,
+            Life { not_before: from, expires_at: until, disabled: false, any_shape: false },
+            "not-yet-valid",
+        ),
+        (1_000, Life { not_before: from, expires_at: until, disabled: false, any_shape: false }, ""),
+        (1_999, Life { not_before: from, expires_at: until, disabled: false, any_shape: false }, ""),
+        (2_000, Life { not_before: from, expires_at: until, disabled: false, any_shape: false }, "expired"),
+        (1_500, Life { not_before: from, expires_at: until, disabled: true, any_shape: true }, "disabled"),
         (9_999, Life { disabled: true, ..Life::ALWAYS }, "disabled"),
     ] {
         let mut host = FakeHost::with(FakeRequest::new("ns/team|r", &[("api-key", "k1")]));

@@ -85,7 +85,7 @@ fn an_identity_is_neither_empty_nor_too_long_nor_garbled() {
     assert_eq!(entry(b"\xff"), [Err(Malformed::Life)]);
     assert_eq!(entry(b"\xff\x01a"), [Ok(())]);
     assert_eq!(entry(b"\xff\x01"), [Err(Malformed::Identity)]);
-    assert_eq!(entry(b"\xff\x08a"), [Err(Malformed::Life)]);
+    assert_eq!(entry(b"\xff\x10a"), [Err(Malformed::Life)]);
     assert_eq!(entry(&[b'a'; MAX_RECORD_LEN + 1]), [Err(Malformed::Identity)]);
     assert_eq!(entry(b"a\0team\0blue"), [Ok(())]);
     assert_eq!(entry(b"a\0team\0bl\nue"), [Err(Malformed::Metadata)]);

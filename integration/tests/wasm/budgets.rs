@@ -54,6 +54,7 @@ fn measure_requests(measured: &mut Measured, count: u64) {
         ("allowed", usual_headers().with("api-key", "alice-key-0123456789abcdef012345")),
         ("denied-unknown", usual_headers().with("api-key", "wrong-key-0123456789abcdef012345")),
         ("denied-missing", usual_headers()),
+        ("denied-damaged", usual_headers().with("api-key", "kw_key0123456789abcdef01_2345678")),
     ];
     for (name, headers) in requests {
         // The first request of its kind grows maps; what counts is all the others.

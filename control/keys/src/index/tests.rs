@@ -251,7 +251,11 @@ fn what_is_said_of_a_key_goes_into_its_record_and_changes_the_version() {
         (table.get(&digest(1)).map(<[u8]>::to_vec), table.version())
     };
     let life = KeyLife { not_before: Some(1), expires_at: Some(2), disabled: true };
-    let packed = record::pack(Life { not_before: Some(1), expires_at: Some(2), disabled: true }, "ann", []);
+    let packed = record::pack(
+        Life { not_before: Some(1), expires_at: Some(2), disabled: true, any_shape: false },
+        "ann",
+        [],
+    );
     let mut index = index([vec![put("a/ann", "team=x", 1), put_config("a/one", "team=x", &[])]]);
     let (plain, first) = record(&index);
     assert_eq!(plain.as_deref(), Some(&b"ann"[..]));

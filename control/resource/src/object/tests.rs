@@ -94,6 +94,27 @@ fn only_the_digest_of_a_key_is_left() {
 }
 
 #[test]
+fn what_a_key_looks_like_is_known_of_those_that_are_known() {
+    use base64::Engine as _;
+    let base64 = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    let digest = base64("ea77193cc4e6f18656f3130e296203880c4b9b3772afc855211b82fdd46e9185");
+    for (data, any_shape) in [
+        (json!({ "api-key": base64("secret-one") }), false),
+        (json!({ "api-key": base64("secret-one"), "api-key-sha256": digest }), false),
+        (json!({ "api-key-sha256": digest }), true),
+        (json!({ "api-key": base64("kw_0000000000000000000000_0lgXbD\n") }), false),
+        (json!({ "api-key": base64("kw_0000000000000000000000_0lgXbX") }), true),
+        (json!({ "api-key": base64("kw_of-another-product") }), true),
+    ] {
+        let kind = kind::by_name("Secret").expect("Secret is a kind");
+        let Ok(Resource::ApiKeySecret(secret)) = decode(kind, &secret(data.clone())) else {
+            panic!("{data}")
+        };
+        assert_eq!(secret.any_shape, any_shape, "{data}");
+    }
+}
+
+#[test]
 fn what_is_refused_when_written_is_no_key_when_it_was_stored() {
     use base64::Engine as _;
     let base64 = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use keyward_filter_core::generated::{self, Shape};
 use sha2::{Digest as _, Sha256};
 
 use super::SecretValue;
@@ -31,6 +32,9 @@ pub struct ApiKeySecret {
     pub key: Result<[u8; 32], KeyProblem>,
     /// When the key is valid.
     pub life: KeyLife,
+    /// The key looks like a damaged one of those that are made here, or is known by its digest alone: it may
+    /// look like anything.
+    pub any_shape: bool,
     /// A trailing newline was dropped from the key.
     pub trailing_newline: bool,
     /// The entries of the data that are not about the key: what an `AuthConfig` may put into headers.
@@ -78,6 +82,7 @@ pub fn is_about_the_key(entry: &str) -> bool {
 /// Reads the data of a Secret that should hold an API key. Where it was stored with a mistake, its key
 /// is none: whatever cannot be understood may have been meant to end its validity.
 pub(super) fn read(fields: &Object<'_>, meta: Meta, mut data: BTreeMap<String, Vec<u8>>) -> ApiKeySecret {
+    let any_shape = data.get(KEY_FIELD).is_none_or(|key| generated::shape(line(key)) == Shape::Damaged);
     let literal = data.remove(KEY_FIELD).map(|key| sha256_of(&key));
     let digest = data.remove(DIGEST_FIELD).map(|digest| hex(&digest).ok_or(KeyProblem::Digest));
     let not_before = data.remove(NOT_BEFORE_FIELD).map(|text| moment(&text).ok_or(KeyProblem::NotBefore));
@@ -106,7 +111,7 @@ pub(super) fn read(fields: &Object<'_>, meta: Meta, mut data: BTreeMap<String, V
         disabled: disabled.and_then(Result::ok).unwrap_or_default(),
     };
     let metadata = data.into_iter().map(|(entry, value)| (entry, SecretValue(value))).collect();
-    ApiKeySecret { meta, key, life, trailing_newline, metadata }
+    ApiKeySecret { meta, key, life, any_shape, trailing_newline, metadata }
 }
 
 /// The digest that the key itself and what is said of its digest come to.
