@@ -11,6 +11,7 @@
 
 mod report;
 mod review;
+mod start;
 #[cfg(test)]
 mod tests;
 
@@ -20,8 +21,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use keyward_keys::{Change, KeyIndex, KeyView};
-use keyward_resource::{KINDS, ObjectKey, Reports, State};
-use keyward_store::{Event, Revision, Selector, Store, StoreError, Watch};
+use keyward_resource::{ObjectKey, Reports, State};
+use keyward_store::{Event, Revision, Store};
 use keyward_translate::xds::{CLUSTER, ENDPOINT, EXTENSION, ROUTE, SECRET};
 use keyward_translate::{
     Encoder, FilterCode, LastGood, Output, Settings, Translator, XdsResources, misconfigured_node,
@@ -197,52 +198,6 @@ impl ControlLoop {
         self.remember_due = false;
     }
 
-    /// Reads everything, and follows from there.
-    async fn start(&mut self) -> Result<Watch, StoreError> {
-        self.objects = Objects::default();
-        self.last_good = self.remembered.load().await?;
-        self.confirmed = self.last_good.clone();
-        self.is_confirmed = false;
-        let mut key_changes: Vec<Change> = Vec::new();
-        let mut from = None;
-        for kind in KINDS {
-            let page = self.store.list(Selector::kind(kind.name), None, None).await?;
-            // Later lists may show more than the first: the watch repeats it, which does no harm.
-            from.get_or_insert(page.revision);
-            for record in &page.records {
-                if let Effect::Changed { keys, content } = self.objects.put(record) {
-                    key_changes.extend(keys);
-                    if let Some(content) = content {
-                        self.remembered.saw(&content);
-                    }
-                }
-            }
-        }
-        self.revision = from.unwrap_or_default();
-        let mut index = KeyIndex::new();
-        index.apply(self.revision.0, key_changes);
-        *self.index_mut() = index;
-        self.store.watch(self.revision).await
-    }
-
-    async fn restart(&mut self, cancelled: &CancellationToken) -> anyhow::Result<Watch> {
-        loop {
-            tokio::select! {
-                () = cancelled.cancelled() => anyhow::bail!("stopped while the store was failing"),
-                () = sleep(STORE_RETRY) => {}
-            }
-            match self.start().await {
-                Ok(watch) => {
-                    self.publish_change();
-                    return Ok(watch);
-                }
-                Err(error) => {
-                    tracing::error!("the store cannot be read, trying again: {:#}", anyhow::Error::new(error))
-                }
-            }
-        }
-    }
-
     /// Tells everybody of changed resources.
     fn publish_change(&mut self) {
         self.rollouts.restart(Instant::now());
@@ -273,7 +228,8 @@ impl ControlLoop {
             self.translator.translate(self.objects.input(), &self.settings, &self.last_good);
         self.last_good = last_good;
         let mut key_changes = std::mem::take(&mut self.key_changes);
-        key_changes.push(Change::Watch(watched(&settings)));
+        let watched = watched_among(&settings.watch_namespaces, &settings.system_namespace);
+        key_changes.push(Change::Watch(watched));
         self.index_mut().apply(self.revision.0, key_changes);
         for proxy in proxies.values_mut() {
             self.rollouts.widen(proxy);
@@ -368,10 +324,13 @@ impl ControlLoop {
 }
 
 /// The namespaces that count, if not all do. That of the installation always does.
-fn watched(settings: &Settings) -> Option<BTreeSet<String>> {
-    let namespaces = &settings.watch_namespaces;
-    let system = std::iter::once(&settings.system_namespace);
-    (!namespaces.is_empty()).then(|| namespaces.iter().chain(system).cloned().collect())
+fn watched_among<'a>(
+    namespaces: impl IntoIterator<Item = &'a String>,
+    system: &'a String,
+) -> Option<BTreeSet<String>> {
+    let mut namespaces = namespaces.into_iter().peekable();
+    namespaces.peek()?;
+    Some(namespaces.chain([system]).cloned().collect())
 }
 
 /// Whether all proxies of a role have accepted what was published last.

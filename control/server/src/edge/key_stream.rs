@@ -2,7 +2,9 @@
 //!
 //! One task a stream moves messages between tonic and a [`Session`]. What is to be sent next is
 //! pulled from the session only when the stream has room, so a slow worker holds nothing but its
-//! place in the table.
+//! place in the table: some messages that are under way, and the state that its snapshot is of. What
+//! changes meanwhile comes to it as one difference. One that takes nothing at all is dropped, with
+//! that state; when it can read again it comes back.
 
 use std::convert::Infallible;
 use std::task::{Context, Poll};
@@ -30,6 +32,8 @@ mod tests;
 const STREAM_BUFFER: usize = 4;
 /// A worker that comes back names every table that it holds.
 const MAX_CLIENT_MESSAGE: usize = 64 * 1024 * 1024;
+/// How long a worker may take nothing of what it is sent.
+const STALLED_AFTER: Duration = Duration::from_secs(30);
 /// How long a worker may take to subscribe.
 const SUBSCRIBE_WITHIN: Duration = Duration::from_secs(10);
 
@@ -39,18 +43,21 @@ pub(crate) struct KeyStream {
     view: watch::Receiver<KeyView>,
     workers: WorkersHandle,
     admission: Admission,
+    stalled_after: Duration,
 }
 
 /// Serves one stream until either side ends it.
 async fn serve(
     request: Request<Streaming<ClientMessage>>,
     outbound: mpsc::Sender<Result<ServerMessage, Status>>,
-    KeyStream { mut view, workers, admission }: KeyStream,
+    KeyStream { mut view, workers, admission, stalled_after }: KeyStream,
 ) {
     let (_, transport, mut inbound) = request.into_parts();
     let mut session = Session::new();
     let connection = workers.change(|workers, _| workers.connect());
     let subscribe_by = Instant::now() + SUBSCRIBE_WITHIN;
+    let mut taken_at = Instant::now();
+    let mut was_full = false;
     loop {
         let full = match fill(&mut session, &outbound, &view.borrow_and_update(), &mut |message| {
             // Nobody has to be woken for the chunks of a snapshot.
@@ -62,6 +69,10 @@ async fn serve(
             Err(TrySendError::Full(())) => true,
             Err(TrySendError::Closed(())) => break,
         };
+        if full && !was_full {
+            taken_at = Instant::now();
+        }
+        was_full = full;
         tokio::select! {
             message = inbound.message() => {
                 let message = match message {
@@ -90,7 +101,16 @@ async fn serve(
                 }
             }
             // The room itself is taken by `fill`.
-            room = outbound.reserve(), if full => if room.is_err() { break },
+            room = outbound.reserve(), if full => {
+                if room.is_err() {
+                    break;
+                }
+                taken_at = Instant::now();
+            }
+            () = sleep_until(taken_at + stalled_after), if full => {
+                tracing::warn!(role = session.role(), "a worker takes none of its keys, its stream is closed");
+                break;
+            }
             changed = view.changed() => if changed.is_err() { break },
             () = outbound.closed() => break,
             () = sleep_until(subscribe_by), if session.role().is_none() => break,
@@ -148,7 +168,7 @@ impl KeyStream {
     /// A service that sends what `view` says to whom it admits, and notes in `workers` what is held.
     #[must_use]
     pub(crate) fn new(view: watch::Receiver<KeyView>, workers: WorkersHandle, admission: Admission) -> Self {
-        Self { view, workers, admission }
+        Self { view, workers, admission, stalled_after: STALLED_AFTER }
     }
 }
 
