@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::place::{COOKIE, Place, PlaceRef};
+
 /// The identity header when the settings name no other.
 pub const DEFAULT_IDENTITY_HEADER: &str = "x-user-id";
 /// The API-key header when an `AuthConfig` names no other.
@@ -55,8 +57,11 @@ pub struct Policy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Step {
-    /// The request header that carries the key, in lower case.
+    /// The request header that carries the key, in lower case. Void where there are `places`.
     pub key_header: String,
+    /// Where the key may stand, looked at in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Place>,
     /// The key table that decides.
     pub table: String,
     /// Keeps the verified value of the key header for the upstream instead of removing it.
@@ -163,7 +168,36 @@ impl Step {
     /// A step that takes the key off and tells no metadata.
     #[must_use]
     pub fn new(key_header: impl Into<String>, table: impl Into<String>) -> Self {
-        Self { key_header: key_header.into(), table: table.into(), forward_key: false, headers: Vec::new() }
+        Self {
+            key_header: key_header.into(),
+            places: Vec::new(),
+            table: table.into(),
+            forward_key: false,
+            headers: Vec::new(),
+        }
+    }
+
+    /// Where the key may stand, in order.
+    pub fn places(&self) -> impl Iterator<Item = PlaceRef<'_>> {
+        let header = self.places.is_empty().then_some(PlaceRef::Header(&self.key_header, None));
+        header.into_iter().chain(self.places.iter().map(Place::as_ref))
+    }
+
+    /// The headers in which it looks for a key.
+    pub fn key_headers(&self) -> impl Iterator<Item = &str> {
+        self.places().filter_map(|place| match place {
+            PlaceRef::Header(name, _) => Some(name),
+            PlaceRef::Cookie(_) => Some(COOKIE),
+            PlaceRef::Query(_) => None,
+        })
+    }
+
+    /// The query parameters in which it looks for a key.
+    pub fn key_parameters(&self) -> impl Iterator<Item = &str> {
+        self.places().filter_map(|place| match place {
+            PlaceRef::Query(name) => Some(name),
+            PlaceRef::Header(..) | PlaceRef::Cookie(_) => None,
+        })
     }
 }
 

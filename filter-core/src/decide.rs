@@ -6,6 +6,7 @@ use crate::config::{FilterConfig, Policy, Step, auth_id_of_route};
 use crate::generated::{self, Shape};
 use crate::key;
 use crate::life::Lapse;
+use crate::place::PlaceRef;
 use crate::record::Record;
 use crate::table::Table;
 
@@ -43,8 +44,10 @@ pub enum Verdict<'a> {
 /// Why a key is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denial {
-    /// The header is missing or empty.
+    /// There is no key, or an empty one.
     Missing,
+    /// There are two, and nobody knows which one is meant.
+    Ambiguous,
     /// Nobody has this key.
     Unknown,
     /// Somebody has this key, but it is not valid now.
@@ -79,9 +82,11 @@ pub struct Grant<'a> {
     pub record: Record<'a>,
     /// The value that was verified. Never to be logged.
     pub key: Vec<u8>,
+    /// Where it stood.
+    pub place: PlaceRef<'a>,
 }
 
-/// Decides on a request by its route's name and the first value of each key header.
+/// Decides on a request by its route's name and the keys in it; of a header the first value counts.
 ///
 /// Nothing is asked for but what matters, and nothing before the policy and its tables are known.
 pub fn decide<'a>(
@@ -135,7 +140,7 @@ pub fn decide<'a>(
 }
 
 fn verify<'a>(step: &'a Step, tables: &'a impl Tables, facts: &mut impl Facts) -> Result<Grant<'a>, Denial> {
-    let key = facts.first_value(&step.key_header).filter(|key| !key.is_empty()).ok_or(Denial::Missing)?;
+    let (key, place) = find(step, facts)?;
     let table = tables.table(&step.table).ok_or(Denial::Unknown)?;
     // A table knows what its keys look like. Where one of them may look like this, it is looked up.
     if !table.may_hold_damaged() && generated::shape(&key) == Shape::Damaged {
@@ -143,7 +148,27 @@ fn verify<'a>(step: &'a Step, tables: &'a impl Tables, facts: &mut impl Facts) -
     }
     let record = table.get(&key::digest(&key)).ok_or(Denial::Unknown)?;
     record.life().check(|| facts.now()).map_err(Denial::Lapsed)?;
-    Ok(Grant { step, record, key })
+    Ok(Grant { step, record, key, place })
+}
+
+/// The one key that stands in the places of a step.
+fn find<'a>(step: &'a Step, facts: &mut impl Facts) -> Result<(Vec<u8>, PlaceRef<'a>), Denial> {
+    if step.places.is_empty() {
+        // Most have one header, and pay for nothing else.
+        let key = facts.first_value(&step.key_header).filter(|key| !key.is_empty()).ok_or(Denial::Missing)?;
+        return Ok((key, PlaceRef::Header(&step.key_header, None)));
+    }
+    let mut found: Option<(Vec<u8>, PlaceRef<'a>)> = None;
+    for place in step.places() {
+        for key in place.keys(facts) {
+            match &found {
+                None => found = Some((key, place)),
+                Some((first, _)) if *first == key => {}
+                Some(_) => return Err(Denial::Ambiguous),
+            }
+        }
+    }
+    found.ok_or(Denial::Missing)
 }
 
 // === impl Denial ===
@@ -154,6 +179,7 @@ impl Denial {
     pub fn word(self) -> &'static str {
         match self {
             Self::Missing => "missing",
+            Self::Ambiguous => "ambiguous",
             Self::Unknown => "unknown",
             Self::Lapsed(Lapse::Disabled) => "disabled",
             Self::Lapsed(Lapse::Expired) => "expired",

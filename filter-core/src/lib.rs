@@ -42,6 +42,7 @@ pub mod life;
 pub mod link;
 pub mod metric;
 pub mod parking;
+pub mod place;
 pub mod record;
 pub mod replica;
 pub mod request;

@@ -10,8 +10,10 @@
 pub enum Metric {
     /// Requests that passed with a valid key.
     Allowed,
-    /// Requests denied with 401 because the key header was missing or empty.
+    /// Requests denied with 401 because there was no key in them, or an empty one.
     DeniedMissing,
+    /// Requests denied with 401 because there were two keys in them.
+    DeniedAmbiguous,
     /// Requests denied with 401 because nobody has the key.
     DeniedUnknown,
     /// Requests denied with 401 because the time of the key is over.
@@ -53,9 +55,10 @@ pub enum Kind {
 
 impl Metric {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Allowed,
         Self::DeniedMissing,
+        Self::DeniedAmbiguous,
         Self::DeniedUnknown,
         Self::DeniedExpired,
         Self::DeniedDisabled,
@@ -77,6 +80,7 @@ impl Metric {
         match self {
             Self::Allowed => "keyward.allowed",
             Self::DeniedMissing => "keyward.denied.missing",
+            Self::DeniedAmbiguous => "keyward.denied.ambiguous",
             Self::DeniedUnknown => "keyward.denied.unknown",
             Self::DeniedExpired => "keyward.denied.expired",
             Self::DeniedDisabled => "keyward.denied.disabled",
@@ -99,6 +103,7 @@ impl Metric {
         match self {
             Self::Allowed
             | Self::DeniedMissing
+            | Self::DeniedAmbiguous
             | Self::DeniedUnknown
             | Self::DeniedExpired
             | Self::DeniedDisabled

@@ -5,6 +5,7 @@ use crate::decide::{Denial, Facts, Grant, Permit, Tables, Verdict, decide};
 use crate::host::{HostError, Reply, RequestHost};
 use crate::life::Lapse;
 use crate::metric::Metric;
+use crate::place::PlaceRef;
 
 #[cfg(test)]
 mod tests;
@@ -84,17 +85,22 @@ fn forward(
 ) -> Result<Forwarded, HostError> {
     // Also of steps that were not looked at: what stands there is a key that nobody has verified.
     for step in &permit.policy().steps {
-        let forwards = |grant: &Grant<'_>| grant.step.forward_key && grant.step.key_header == step.key_header;
-        if !permit.grants().any(forwards) {
-            host.remove_request_header(&step.key_header)?;
+        for place in step.places() {
+            let forwards =
+                |grant: &Grant<'_>| grant.step.forward_key && grant.step.places().any(|other| other == place);
+            if !permit.grants().any(forwards) {
+                place.clear(host)?;
+            }
         }
         for MetadataHeader { header, .. } in &step.headers {
             host.remove_request_header(header)?;
         }
     }
     for grant in permit.grants() {
-        if grant.step.forward_key {
-            host.set_request_header(&grant.step.key_header, &grant.key)?;
+        if grant.step.forward_key
+            && let PlaceRef::Header(name, None) = grant.place
+        {
+            host.set_request_header(name, &grant.key)?;
         }
         for MetadataHeader { header, entry } in &grant.step.headers {
             if let Some(value) = grant.record.metadata(entry) {
@@ -132,6 +138,7 @@ impl Denial {
     fn metric(self) -> Metric {
         match self {
             Self::Missing => Metric::DeniedMissing,
+            Self::Ambiguous => Metric::DeniedAmbiguous,
             Self::Unknown => Metric::DeniedUnknown,
             Self::Lapsed(Lapse::Disabled) => Metric::DeniedDisabled,
             Self::Lapsed(Lapse::Expired) => Metric::DeniedExpired,

@@ -49,6 +49,7 @@ fn secret(at: usize) -> Change {
 fn auth_config() -> Change {
     let api_key_auth = ApiKeyAuth {
         header_name: "api-key".to_owned(),
+        places: Vec::new(),
         label_selector: BTreeMap::from([("team".to_owned(), "x".to_owned())]),
         secret_refs: Vec::new(),
         forward_key: false,

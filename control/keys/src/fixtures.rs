@@ -76,6 +76,7 @@ pub(crate) fn broken(name: &str, labels: &str, problem: KeyProblem) -> ApiKeySec
 pub(crate) fn config(name: &str, labels: &str, refs: &[&str]) -> AuthConfig {
     let api_key_auth = ApiKeyAuth {
         header_name: "api-key".to_owned(),
+        places: Vec::new(),
         label_selector: pairs(labels),
         secret_refs: refs.iter().map(|name| id(name)).collect(),
         forward_key: false,

@@ -152,6 +152,15 @@ pub(crate) fn header_token(name: &str) -> Check {
     )
 }
 
+/// The name of a query parameter or of a cookie.
+pub(crate) fn parameter_name(name: &str) -> Check {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    check(
+        matches!(name.len(), 1..=256) && name.bytes().all(plain),
+        "must consist of letters, digits and any of -._~, at most 256",
+    )
+}
+
 /// The name of the header that carries a key, in lower case.
 pub(crate) fn key_header(name: &str, identity_header: &str) -> Check {
     header_token(name)?;

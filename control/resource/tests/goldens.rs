@@ -108,14 +108,18 @@ fn summary(resource: &Resource) -> Value {
         Resource::AuthConfig(config) => {
             let step = |step: &AuthStep| {
                 let auth = &step.api_key_auth;
-                json!({
+                let mut found = json!({
                     "name": step.name,
                     "header": auth.header_name,
                     "labels": auth.label_selector,
                     "secrets": refs(&auth.secret_refs),
                     "forwardKey": auth.forward_key,
                     "headersFromMetadata": said(&auth.headers_from_metadata),
-                })
+                });
+                if !auth.places.is_empty() {
+                    found["header"] = auth.places.iter().map(said).collect();
+                }
+                found
             };
             json!({
                 "steps": config.steps.iter().map(step).collect::<Vec<_>>(),

@@ -62,6 +62,7 @@ fn input(services: usize, routes: usize) -> Input {
     let mut input = Input::default();
     let auth = ApiKeyAuth {
         header_name: "api-key".to_owned(),
+        places: Vec::new(),
         label_selector: BTreeMap::from([("team".to_owned(), "infra".to_owned())]),
         secret_refs: Vec::new(),
         forward_key: false,

@@ -11,7 +11,8 @@ const WHOLE: &str = r#"{
         "default/legacy": {
             "steps": [
                 {"keyHeader": "x-key", "table": "t", "forwardKey": true},
-                {"keyHeader": "y-key", "table": "u", "headers": [{"header": "x-team", "entry": "team"}]}
+                {"keyHeader": "", "places": [{"header": {"name": "authorization", "prefix": "Bearer"}},
+                    {"header": {"name": "y-key"}}, {"query": "key"}, {"cookie": "key"}], "table": "u", "headers": [{"header": "x-team", "entry": "team"}]}
             ],
             "rule": {"any": [{"step": 0}, {"all": [{"not": {"step": 0}}, {"step": 1}]}]}
         }

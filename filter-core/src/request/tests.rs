@@ -6,12 +6,14 @@ use super::*;
 use crate::config::{Policy, Rule, Step};
 use crate::fake::{FakeHost, FakeRequest, FakeTable};
 use crate::life::Life;
+use crate::place::Place;
 use crate::record;
 use crate::replica::Replica;
 
 fn config() -> FilterConfig {
     let step = |key_header: &str, forward_key| Step {
         key_header: key_header.to_owned(),
+        places: Vec::new(),
         table: "t".to_owned(),
         forward_key,
         headers: Vec::new(),
@@ -25,6 +27,8 @@ fn config() -> FilterConfig {
         identity_header: "x-user-id".to_owned(),
         wait_for_keys_ms: 5_000,
         policies: BTreeMap::from([
+            ("ns/places".to_owned(), Policy::of(Step { places: places(), ..step("", false) })),
+            ("ns/places-kept".to_owned(), Policy::of(Step { places: places(), ..step("", true) })),
             ("ns/a".to_owned(), Policy::of(step("api-key", false))),
             ("ns/forward".to_owned(), Policy::of(step("api-key", true))),
             ("ns/clash".to_owned(), Policy::of(step("x-user-id", false))),
@@ -35,6 +39,20 @@ fn config() -> FilterConfig {
             ),
         ]),
     }
+}
+
+/// One place of each sort.
+fn places() -> Vec<Place> {
+    let header = |name: &str, prefix: Option<&str>| Place::Header {
+        name: name.to_owned(),
+        prefix: prefix.map(str::to_owned),
+    };
+    vec![
+        header("api-key", None),
+        header("authorization", Some("Bearer")),
+        Place::Query("key".to_owned()),
+        Place::Cookie("key".to_owned()),
+    ]
 }
 
 fn keys() -> Replica {
@@ -266,6 +284,54 @@ fn without_a_clock_only_a_key_without_a_time_is_valid() {
         let outcome = on_request_headers(&config(), &lived(life), &mut host);
         assert_eq!(matches!(outcome, Outcome::Forward(_)), fate == "forward", "{key}");
     }
+}
+
+/// What the upstream gets of the places, or why nobody does.
+fn check_places(route: &str, headers: &[(&str, &str)], expected: &str) {
+    let mut host = FakeHost::with(FakeRequest::new(route, headers));
+    let outcome = run(&mut host);
+    let request = host.request();
+    let seen = if matches!(outcome, Outcome::Forward(_)) {
+        let names = ["x-user-id", "api-key", "authorization", ":path", "cookie"];
+        names.map(|name| request.values(name).join("+")).join(" | ")
+    } else {
+        assert_eq!(request.replies, [UNAUTHORIZED]);
+        request.denial.unwrap_or_default().to_owned()
+    };
+    assert_eq!(seen, expected, "{route} with {headers:?}");
+}
+
+#[test]
+fn a_key_is_found_in_each_of_its_places_and_taken_out() {
+    let check = |headers: &[(&str, &str)], expected: &str| check_places("ns/places|r", headers, expected);
+    check(&[(":path", "/a?x=1"), ("api-key", "k1")], "ann |  |  | /a?x=1 | ");
+    check(&[(":path", "/a"), ("authorization", "bearer k1")], "ann |  |  | /a | ");
+    check(&[(":path", "/a?x=1&key=k1"), ("authorization", "Basic abc")], "ann |  | Basic abc | /a?x=1 | ");
+    check(&[(":path", "/a"), ("cookie", "a=b; key=k2")], "bob |  |  | /a | a=b");
+    check(&[(":path", "/a"), ("cookie", "key=k2")], "bob |  |  | /a | ");
+    check(&[(":path", "/a?key=k1"), ("api-key", "k1"), ("cookie", "key=k1")], "ann |  |  | /a | ");
+}
+
+#[test]
+fn two_different_keys_are_refused_wherever_they_stand() {
+    for route in ["ns/places|r", "ns/places-kept|r"] {
+        let check = |headers: &[(&str, &str)], expected: &str| check_places(route, headers, expected);
+        check(&[(":path", "/?key=k2"), ("api-key", "k1")], "ambiguous");
+        check(&[(":path", "/?key=k1&key=k2")], "ambiguous");
+        check(&[(":path", "/"), ("api-key", "k1"), ("authorization", "Bearer nope")], "ambiguous");
+        check(&[(":path", "/"), ("api-key", "nope"), ("cookie", "key=k1")], "ambiguous");
+        check(&[(":path", "/?key=nope"), ("api-key", "")], "unknown");
+        check(&[(":path", "/?key="), ("authorization", "Basic k1"), ("cookie", "other=k1")], "missing");
+    }
+}
+
+#[test]
+fn a_key_that_is_forwarded_stays_where_it_stood() {
+    let check =
+        |headers: &[(&str, &str)], expected: &str| check_places("ns/places-kept|r", headers, expected);
+    check(&[(":path", "/a?key=k1"), ("cookie", "a=b")], "ann |  |  | /a?key=k1 | a=b");
+    check(&[(":path", "/a"), ("authorization", "bearer k1")], "ann |  | bearer k1 | /a | ");
+    check(&[(":path", "/a"), ("api-key", "k1"), ("api-key", "x")], "ann | k1 |  | /a | ");
 }
 
 #[test]

@@ -120,6 +120,7 @@ fn config() -> FilterConfig {
     let policy = |key_header: &str, table: &str, forward_key| {
         Policy::of(Step {
             key_header: key_header.to_owned(),
+            places: Vec::new(),
             table: table.to_owned(),
             forward_key,
             headers: Vec::new(),

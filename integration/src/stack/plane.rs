@@ -52,7 +52,12 @@ impl Plane for Stack {
             status: response.status,
             headers: response.headers,
             body: response.body,
-            forwarded: arrived.map(|arrived| arrived.headers),
+            forwarded: arrived.map(|arrived| {
+                let mut headers = arrived.headers;
+                // As the filter sees it, and as the plane in wasmtime has it.
+                headers.add(":path", arrived.line.split(' ').nth(1).unwrap_or_default());
+                headers
+            }),
         })
     }
 }

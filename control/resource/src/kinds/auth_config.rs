@@ -1,6 +1,7 @@
 //! `AuthConfig`: what a secured route demands.
 
 mod api_key;
+mod key_source;
 mod rule;
 
 use crate::error::FieldErrorReason;
@@ -13,6 +14,7 @@ use crate::reader::{List, Node, Object};
 use crate::schema::{Field, Message, Type};
 
 pub use api_key::{ApiKeyAuth, MetadataEntry};
+pub use key_source::KeyPlace;
 pub use rule::AuthRule;
 
 /// An `AuthConfig`.
@@ -97,7 +99,7 @@ static CONFIG: Message = Message {
             "The name for booleanExpr: letters, digits, '_', '-' and '.'. Unique here. Default `config_` and \
              the place in the list, from 0.",
         ),
-        Field::required("apiKeyAuth", Type::Object(&api_key::API_KEY_AUTH), "An API key in a header."),
+        Field::required("apiKeyAuth", Type::Object(&api_key::API_KEY_AUTH), "An API key."),
     ],
     unsupported: &[
         "basicAuth",
@@ -185,7 +187,7 @@ fn step(
 fn check_headers(list: &List<'_>, steps: &[AuthStep]) {
     for (item, step) in list.iter().zip(steps) {
         for header in step.api_key_auth.headers_from_metadata.keys() {
-            if steps.iter().any(|other| other.api_key_auth.header_name == *header) {
+            if steps.iter().any(|other| other.api_key_auth.key_headers().any(|name| name == header)) {
                 item.invalid(format_args!(
                     "the header {header:?} carries a key, so no metadata can go there"
                 ));

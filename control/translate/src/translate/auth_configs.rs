@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyward_filter_core::config::{MetadataHeader, Policy, Rule, Step, table_name};
-use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig, AuthRule, AuthStep};
+use keyward_filter_core::place::Place;
+use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig, AuthRule, AuthStep, KeyPlace};
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
 use super::kind::AUTH_CONFIG;
@@ -47,11 +48,25 @@ fn policy(reference: &ObjectRef, auth_config: &AuthConfig) -> Policy {
         Step {
             forward_key: auth.forward_key,
             headers: headers.collect(),
-            ..Step::new(&auth.header_name, table_name(&auth_id, at))
+            places: auth.places.iter().map(place).collect(),
+            ..Step::new(key_header(auth), table_name(&auth_id, at))
         }
     };
     let steps = auth_config.steps.iter().enumerate().map(step).collect();
     Policy { steps, rule: auth_config.rule.as_ref().map(rule) }
+}
+
+/// The one header, where there is no list of places.
+fn key_header(auth: &ApiKeyAuth) -> &str {
+    if auth.places.is_empty() { &auth.header_name } else { "" }
+}
+
+fn place(of: &KeyPlace) -> Place {
+    match of {
+        KeyPlace::Header { name, prefix } => Place::Header { name: name.clone(), prefix: prefix.clone() },
+        KeyPlace::QueryParam(name) => Place::Query(name.clone()),
+        KeyPlace::Cookie(name) => Place::Cookie(name.clone()),
+    }
 }
 
 fn rule(of: &AuthRule) -> Rule {
@@ -71,11 +86,11 @@ fn problems(reference: &ObjectRef, auth_config: &AuthConfig, settings: &Settings
             problems.push(format!("{of}{}", ApiKeyAuth::SELECTS_NOTHING));
         }
         // The underscore spellings are removed together with the header itself, see xds::identity.
-        if is_identity(&auth.header_name, settings) {
+        for header in auth.key_headers().filter(|header| is_identity(header, settings)) {
+            let field = if auth.places.is_empty() { "headerName is" } else { "keySource has" };
             problems.push(format!(
-                "{of}headerName is {}, the identity header, which is removed from every request before it is \
+                "{of}{field} {header}, the identity header, which is removed from every request before it is \
                  looked at",
-                auth.header_name
             ));
         }
         for header in auth.headers_from_metadata.keys().filter(|header| is_identity(header, settings)) {

@@ -116,7 +116,7 @@ proptest! {
             for host in proxy.listeners.iter().flat_map(|listener| listener.virtual_hosts()) {
                 let taken: BTreeSet<&str> = host.auth_ids().filter_map(|id| proxy.policies.get(id))
                     .flat_map(|policy| &policy.steps).filter(|step| !step.forward_key)
-                    .map(|step| step.key_header.as_str()).collect();
+                    .flat_map(|step| step.key_headers()).collect();
                 let manipulations = host.routes.iter().filter_map(|route| route.header_manipulation.as_ref())
                     .chain(&host.options.header_manipulation);
                 for headers in manipulations {

@@ -97,6 +97,7 @@ pub(crate) fn upstream(name: &str, hosts: &[(&str, u16)]) -> Upstream {
 pub(crate) fn auth_config(name: &str) -> AuthConfig {
     let api_key_auth = ApiKeyAuth {
         header_name: "api-key".to_owned(),
+        places: Vec::new(),
         label_selector: BTreeMap::from([("team".to_owned(), name.to_owned())]),
         secret_refs: Vec::new(),
         forward_key: false,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::key_source::{self, KEY_SOURCE, KeyPlace};
 use crate::kinds::secret::is_about_the_key;
 use crate::meta::{Meta, ObjectRef};
 use crate::metadata::{self, REFERENCE};
@@ -12,8 +13,10 @@ use crate::syntax;
 /// `spec.configs[].apiKeyAuth`, the storage block and the deprecated fields made one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKeyAuth {
-    /// The header that carries the key, in lower case.
+    /// The header that carries the key, in lower case. Void where there are `places`.
     pub header_name: String,
+    /// Where the key may stand, looked at in this order.
+    pub places: Vec<KeyPlace>,
     /// Selects Secrets of the key type in every namespace that have all these labels.
     pub label_selector: BTreeMap<String, String>,
     /// Selects Secrets by name.
@@ -39,6 +42,12 @@ pub(super) static API_KEY_AUTH: Message = Message {
           which the upstream is told in the header `x-user-id`.",
     fields: &[
         Field::new("headerName", Type::String, "The header that carries the key. Default `api-key`."),
+        Field::new(
+            "keySource",
+            Type::Object(&KEY_SOURCE),
+            "Where the key may stand, in place of headerName: headers, with a prefix or without, query \
+             parameters and cookies.",
+        ),
         Field::new(
             "k8sSecretApikeyStorage",
             Type::Object(&STORAGE),
@@ -120,12 +129,16 @@ static METADATA_ENTRY: Message = Message {
 /// The header that carries the key when none is named.
 const DEFAULT_HEADER: &str = "api-key";
 /// The header that carries the identity. It is the default of the filter too, which is a lower layer.
-const IDENTITY_HEADER: &str = "x-user-id";
+pub(super) const IDENTITY_HEADER: &str = "x-user-id";
 
 /// Reads `apiKeyAuth`.
 pub(super) fn read(node: Node<'_>, meta: &Meta, warnings: &mut Vec<String>) -> Option<ApiKeyAuth> {
     let auth = node.object(&API_KEY_AUTH)?;
     let header_name = auth.or("headerName", DEFAULT_HEADER.to_owned(), header_name);
+    if let Some(header) = auth.optional("keySource").and_then(|_| auth.optional("headerName")) {
+        header.invalid("stands beside keySource, which names all headers: give only one of them");
+    }
+    let places = auth.or("keySource", Vec::new(), key_source::read);
     let forward_key = auth.flag("forwardKey", false);
     if auth.flag("skipMetadataValidation", false)? {
         warnings.push("skipMetadataValidation has no effect: checking costs nothing here".to_owned());
@@ -141,6 +154,7 @@ pub(super) fn read(node: Node<'_>, meta: &Meta, warnings: &mut Vec<String>) -> O
     headers_from_metadata.extend(newer?);
     Some(ApiKeyAuth {
         header_name: header_name?,
+        places: places?,
         label_selector,
         secret_refs,
         forward_key: forward_key?,
@@ -214,6 +228,16 @@ impl ApiKeyAuth {
     /// Why an `AuthConfig` that [selects nothing](Self::selects_nothing) is rejected.
     pub const SELECTS_NOTHING: &str =
         "it selects no Secret: give labelSelector or apiKeySecretRefs, else no key could ever be valid";
+
+    /// The headers in which the key is looked for.
+    pub fn key_headers(&self) -> impl Iterator<Item = &str> {
+        let only = self.places.is_empty().then_some(self.header_name.as_str());
+        only.into_iter().chain(self.places.iter().filter_map(|place| match place {
+            KeyPlace::Header { name, .. } => Some(name.as_str()),
+            KeyPlace::Cookie(_) => Some("cookie"),
+            KeyPlace::QueryParam(_) => None,
+        }))
+    }
 
     /// Whether it names no Secret in any way. It is rejected then: an empty selector does not mean
     /// all Secrets.

@@ -14,6 +14,12 @@ use super::super::Known;
 use super::{Compiler, closed_route};
 use crate::proxy::{Auth, Route, RouteMatcher};
 
+/// Whether a text may tell the key: `names` says whether it names a header.
+fn tells(key: &Step, names: &impl Fn(&str) -> bool) -> bool {
+    // A query parameter stands in the path, and that under several names.
+    key.key_headers().any(names) || (names("path") && key.key_parameters().next().is_some())
+}
+
 // === impl Compiler ===
 
 impl Compiler<'_> {
@@ -32,26 +38,35 @@ impl Compiler<'_> {
     /// A key is taken out of the request once it is verified, unless it is forwarded: see above. Only
     /// routes of the same virtual host can be found in place of each other.
     pub(super) fn close_matchers_on_removed_keys(&mut self) {
-        let removed: BTreeSet<String> = self
-            .routes
-            .iter()
-            .flat_map(|route| self.known.auth_configs.steps(&route.auth))
-            .filter(|step| !step.forward_key)
-            .map(|step| step.key_header.clone())
-            .collect();
+        let steps = || {
+            let steps = self.routes.iter().flat_map(|route| self.known.auth_configs.steps(&route.auth));
+            steps.filter(|step| !step.forward_key)
+        };
+        let removed: BTreeSet<String> = steps().flat_map(Step::key_headers).map(str::to_owned).collect();
+        let removed_parameters: BTreeSet<String> =
+            steps().flat_map(Step::key_parameters).map(str::to_owned).collect();
         let mut routes = std::mem::take(&mut self.routes);
         for route in &mut routes {
-            let asked = route.matcher.headers.iter().find(|header| removed.contains(&header.name));
-            let Some(header) = asked else { continue };
+            let RouteMatcher { headers, query_parameters, .. } = &route.matcher;
+            let header = headers.iter().find(|header| removed.contains(&header.name));
+            let parameter = query_parameters.iter().find(|asked| removed_parameters.contains(&asked.name));
+            let asked = match (header, parameter) {
+                (Some(header), _) => ("header", &header.name),
+                (None, Some(parameter)) => ("query parameter", &parameter.name),
+                (None, None) => continue,
+            };
             let why = format!(
-                "a matcher of {} asks for header {}, which is taken out of a request with a valid key",
-                route.path, header.name
+                "a matcher of {} asks for {} {}, which is taken out of a request with a valid key",
+                route.path, asked.0, asked.1
             );
-            let what =
-                "every request that it could mean is denied with 403; forwardKey: true keeps the header";
+            let what = format!(
+                "every request that it could mean is denied with 403; forwardKey: true keeps the {}",
+                asked.0
+            );
             self.warn(&route.from.clone(), format!("{why}: {what}"));
             let mut matcher = route.matcher.clone();
             matcher.headers.retain(|header| !removed.contains(&header.name));
+            matcher.query_parameters.retain(|asked| !removed_parameters.contains(&asked.name));
             let closed = closed_route(&self.reference(), &self.host_name, &[], matcher, why);
             let (path, from) = (route.path.clone(), route.from.clone());
             *route = Route { path, from, ..closed };
@@ -103,7 +118,7 @@ impl Known<'_> {
         let value = header.value.to_ascii_lowercase();
         let names = |name: &str| value.contains(name);
         let told =
-            self.auth_headers.iter().any(|name| names(name)) || keys.iter().any(|key| names(&key.key_header));
+            self.auth_headers.iter().any(|name| names(name)) || keys.iter().any(|key| tells(key, &names));
         // An expression can put the name of a header together.
         (value.contains('%') && (told || names("%cel(")))
             .then_some("a client must not be told an identity or a key")
