@@ -99,6 +99,8 @@ pub(crate) struct ControlLoop {
 struct Told {
     resources: XdsResources,
     config_version: u64,
+    /// The identity header by which they were made.
+    identity_header: String,
 }
 
 // === impl ControlLoop ===
@@ -143,6 +145,7 @@ impl ControlLoop {
     ) -> anyhow::Result<()> {
         let mut changes = self.start().await.context("the store could not be read")?;
         self.publish_change();
+        let mut acknowledged = self.outlets.workers.changes();
         loop {
             if self.remember_due {
                 self.remember().await;
@@ -161,6 +164,7 @@ impl ControlLoop {
                 Some(question) = questions.recv() => self.questions.push(question),
                 Some(event) = xds_events.recv() => self.on_xds_event(&event),
                 () = sleep(ROLLOUT_STEP), if self.rollouts.pending() => self.roll_out(),
+                Ok(()) = acknowledged.changed(), if self.rollouts.holds_any() => self.roll_out(),
                 () = sleep_until(self.report_at.unwrap_or_else(Instant::now)), if self.report_at.is_some() => self.report(),
             }
         }
@@ -202,6 +206,10 @@ impl ControlLoop {
     fn publish_change(&mut self) {
         self.rollouts.restart(Instant::now());
         self.publish();
+        // Where there is no worker, there is nobody to wait for.
+        if self.rollouts.holds_any() {
+            self.roll_out();
+        }
     }
 
     /// Takes back what nobody uses any more.
@@ -210,6 +218,7 @@ impl ControlLoop {
         let xds = &self.outlets.xds;
         let accepted = |role: &str| accepted(xds, &clients, role);
         let told = &self.told;
+        let held = |role: &str| self.outlets.workers.read(|workers, now| workers.is_ready(role, now));
         let applied = |role: &str| {
             let Some(told) = told.get(role) else { return true };
             self.outlets.workers.read(|workers, _| {
@@ -217,7 +226,7 @@ impl ControlLoop {
                 of_role.all(|(_, worker)| worker.config_version == told.config_version)
             })
         };
-        if self.rollouts.advance(Instant::now(), accepted, applied) {
+        if self.rollouts.advance(Instant::now(), held, accepted, applied) {
             self.publish();
         }
     }
@@ -231,8 +240,12 @@ impl ControlLoop {
         let watched = watched_among(&settings.watch_namespaces, &settings.system_namespace);
         key_changes.push(Change::Watch(watched));
         self.index_mut().apply(self.revision.0, key_changes);
-        for proxy in proxies.values_mut() {
-            self.rollouts.widen(proxy);
+        let now = Instant::now();
+        for (role, proxy) in &mut proxies {
+            // What stands in front of the filter has to change together with the filter.
+            let told = self.told.get(role);
+            let may_wait = told.is_some_and(|told| told.identity_header == settings.identity_header);
+            self.rollouts.widen(proxy, may_wait, now);
         }
 
         let wanted: BTreeMap<String, BTreeSet<String>> =
@@ -245,9 +258,17 @@ impl ControlLoop {
             let config = keyward_translate::filter_config(proxy, &settings);
             let code: &FilterCode = self.filter.code_for(role, config.version);
             let encoder = self.encoders.entry(role.clone()).or_default();
-            let resources = encoder.xds(proxy, code, &settings);
+            let mut resources = encoder.xds(proxy, code, &settings);
+            if self.rollouts.holds_routes(role)
+                && let Some(mut before) = self.told.remove(role)
+            {
+                before.resources.extensions = std::mem::take(&mut resources.extensions);
+                resources = before.resources;
+            }
             self.outlets.xds.publish(role.as_str(), snapshot(&resources));
-            self.told.insert(role.clone(), Told { resources, config_version: config.version });
+            let identity_header = settings.identity_header.clone();
+            let told = Told { resources, config_version: config.version, identity_header };
+            self.told.insert(role.clone(), told);
         }
         let gone: Vec<String> =
             self.told.keys().filter(|role| !proxies.contains_key(*role)).cloned().collect();
@@ -271,6 +292,10 @@ impl ControlLoop {
 
     /// What is served is good for sure once there are proxies and they all have it.
     fn confirm(&mut self) {
+        // What waits for keys has not been shown to anybody.
+        if self.rollouts.holds_any() {
+            return;
+        }
         let clients = self.outlets.ads.clients();
         let confirms = |(role, told): (&String, &Told)| {
             accepted(&self.outlets.xds, &clients, role) && asked_for(&told.resources, &clients, role)

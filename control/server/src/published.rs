@@ -9,6 +9,7 @@ use keyward_resource::{ObjectKey, Report, Reports};
 use keyward_store::Revision;
 
 use crate::proxies::Proxies;
+use crate::rollout::Waits;
 
 /// The key index, written by the control loop alone. What it says of one Secret is asked for when
 /// somebody looks: saying it of all of them after each change would cost time in their number.
@@ -38,6 +39,8 @@ pub(crate) struct Published {
     pub(crate) versions: OrdMap<ObjectKey, Version>,
     /// What each proxy is told.
     pub(crate) told: Arc<Proxies>,
+    /// How the routes of each role have waited for keys.
+    pub(crate) waits: BTreeMap<String, Waits>,
     /// What each proxy makes of the objects that it serves, by the proxy's name.
     pub(crate) proxies: BTreeMap<ObjectKey, BTreeMap<String, Report>>,
 }

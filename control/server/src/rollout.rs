@@ -1,7 +1,10 @@
 //! Make before break: what a proxy was told stays told until nothing can use it any more.
 //!
 //! ```text
-//! change ─▶ Routes: old and new policies, old and new tables
+//! change ─▶ Keys: old routes; old and new policies, old and new tables
+//!              │ every worker of the role runs with the new policies and holds their tables
+//!              ▼
+//!           Routes: new routes; old and new policies, old and new tables
 //!              │ every proxy of the role has accepted the new routes
 //!              ▼
 //!           Policies: new policies, old and new tables
@@ -10,9 +13,11 @@
 //!           Settled: what the routes need, and nothing else
 //! ```
 //!
-//! New things go out in the right order by themselves: the xDS sessions send policies before routes,
-//! and a request whose keys have not arrived waits for them. Old things need this: a request may
-//! still be on the old route when the policy or the table that it needs would go.
+//! A change that needs no policy and no table that was not there begins with its routes. One that does
+//! keeps the old routes for as long as its keys are on their way, so that nobody meets a route whose
+//! keys have not come; a change of what is told already, such as a policy that is gone, is not kept
+//! back. And a request may still be on the old route when the policy or the table that it needs would
+//! go, so these go last. No wait is for ever.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -35,6 +40,8 @@ pub(crate) struct Rollouts {
 #[derive(Debug, Default)]
 struct Rollout {
     stage: Stage,
+    /// How often routes waited for keys, for how long at most, and how often in vain.
+    waits: Waits,
     policies: BTreeMap<String, Policy>,
     tables: BTreeSet<String>,
 }
@@ -43,6 +50,9 @@ struct Rollout {
 enum Stage {
     #[default]
     Settled,
+    Keys {
+        since: Instant,
+    },
     Routes(Wait),
     Policies(Wait),
 }
@@ -54,33 +64,81 @@ struct Wait {
     reached: Option<Instant>,
 }
 
+/// How routes have waited for keys.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Waits {
+    /// How often.
+    pub(crate) count: u64,
+    /// How often in vain.
+    pub(crate) expired: u64,
+    /// The longest of them that is over.
+    pub(crate) longest: Duration,
+    /// Since when they wait now, if they do.
+    pub(crate) since: Option<Instant>,
+}
+
 // === impl Rollouts ===
 
 impl Rollouts {
     /// The resources have changed: whatever each role was told may still be in use.
     pub(crate) fn restart(&mut self, now: Instant) {
         for rollout in self.roles.values_mut() {
-            rollout.stage = Stage::Routes(Wait::new(now));
+            // Who waits for keys goes on doing so, and not from the beginning.
+            if !matches!(rollout.stage, Stage::Keys { .. }) {
+                rollout.stage = Stage::Routes(Wait::new(now));
+            }
         }
+    }
+
+    /// Whether the routes of a role wait for keys.
+    pub(crate) fn holds_routes(&self, role: &str) -> bool {
+        self.roles.get(role).is_some_and(|rollout| matches!(rollout.stage, Stage::Keys { .. }))
+    }
+
+    /// Whether those of any role do.
+    pub(crate) fn holds_any(&self) -> bool {
+        self.roles.keys().any(|role| self.holds_routes(role))
+    }
+
+    /// How the routes of each role have waited.
+    pub(crate) fn waits(&self) -> BTreeMap<String, Waits> {
+        let waits = |(role, rollout): (&String, &Rollout)| {
+            let since = match rollout.stage {
+                Stage::Keys { since } => Some(since),
+                _ => None,
+            };
+            (role.clone(), Waits { since, ..rollout.waits })
+        };
+        self.roles.iter().map(waits).collect()
     }
 
     /// Adds to a proxy what its Envoys may still use.
     ///
     /// A policy that a route asks for and does not get stays away: its `AuthConfig` is gone or
     /// rejected, and from now on denies.
-    pub(crate) fn widen(&mut self, proxy: &mut Proxy) {
+    ///
+    /// Where the proxy needs what its role was not told before, and `may_wait`, its routes wait for it.
+    pub(crate) fn widen(&mut self, proxy: &mut Proxy, may_wait: bool, now: Instant) {
         let asked_for: BTreeSet<String> =
             proxy.routes().filter_map(|route| route.auth.auth_id()).map(str::to_owned).collect();
+        let is_known = self.roles.contains_key(&proxy.role);
         let rollout = self.roles.entry(proxy.role.clone()).or_default();
+        let is_new = proxy.policies.keys().any(|id| !rollout.policies.contains_key(id))
+            || !proxy.tables.is_subset(&rollout.tables);
+        if is_known && is_new && may_wait && !matches!(rollout.stage, Stage::Keys { .. }) {
+            rollout.stage = Stage::Keys { since: now };
+            rollout.waits.count += 1;
+        }
         let needed = (proxy.policies.len(), proxy.tables.len());
-        if matches!(rollout.stage, Stage::Routes(_)) {
+        if matches!(rollout.stage, Stage::Keys { .. } | Stage::Routes(_)) {
             let unused = rollout.policies.iter().filter(|(id, _)| !asked_for.contains(*id));
             proxy.policies.extend(unused.map(|(id, policy)| (id.clone(), policy.clone())));
         }
         if rollout.stage != Stage::Settled {
             proxy.tables.extend(rollout.tables.iter().cloned());
         }
-        if needed == (proxy.policies.len(), proxy.tables.len()) {
+        let is_all = needed == (proxy.policies.len(), proxy.tables.len());
+        if is_all && !matches!(rollout.stage, Stage::Keys { .. }) {
             rollout.stage = Stage::Settled;
         }
         rollout.policies = proxy.policies.clone();
@@ -99,11 +157,13 @@ impl Rollouts {
 
     /// Looks whether what is waited for is there; says whether to publish again.
     ///
-    /// `routes_accepted` tells of a role whether all its proxies have accepted what was published
-    /// last, `policies_applied` whether all its workers run with the last plugin configuration.
+    /// `keys_held` tells of a role whether all its workers hold what it was told, `routes_accepted` whether
+    /// all its proxies have accepted what was published last, `policies_applied` whether all its workers
+    /// run with the last plugin configuration.
     pub(crate) fn advance(
         &mut self,
         now: Instant,
+        keys_held: impl Fn(&str) -> bool,
         routes_accepted: impl Fn(&str) -> bool,
         policies_applied: impl Fn(&str) -> bool,
     ) -> bool {
@@ -111,6 +171,17 @@ impl Rollouts {
         for (role, rollout) in &mut self.roles {
             rollout.stage = match rollout.stage {
                 Stage::Settled => continue,
+                Stage::Keys { since } => {
+                    let (held, waited) = (keys_held(role), now.saturating_duration_since(since));
+                    if held || waited >= PATIENCE {
+                        publish = true;
+                        rollout.waits.longest = rollout.waits.longest.max(waited);
+                        rollout.waits.expired += u64::from(!held);
+                        Stage::Routes(Wait::new(now))
+                    } else {
+                        Stage::Keys { since }
+                    }
+                }
                 Stage::Routes(mut wait) => {
                     if wait.is_over(now, routes_accepted(role)) {
                         publish = true;

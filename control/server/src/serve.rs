@@ -159,7 +159,8 @@ async fn start(
         });
     }
     let certified = grpc_tls.is_some();
-    let sync = Sync { workers: workers.clone(), ads: ads.clone(), store: store.clone() };
+    let sync =
+        Sync { workers: workers.clone(), ads: ads.clone(), store: store.clone(), published: reports.clone() };
     let key_stream = KeyStream::new(key_view, workers, admission);
     let router = tonic::transport::Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))

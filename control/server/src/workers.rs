@@ -83,6 +83,11 @@ impl WorkersHandle {
         outcome
     }
 
+    /// Tells of changes.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
     /// Waits until all workers have what is asked for, but no longer than told.
     pub(crate) async fn confirmed(&self, goal: Goal, wait: Duration) -> Confirmed {
         let until = Instant::now() + wait;

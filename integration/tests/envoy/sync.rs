@@ -1,11 +1,11 @@
 //! The proof: when the control server says that a change has arrived, it has, on every worker.
 
 use anyhow::{Context as _, ensure};
-use keyward_integration::stack::{Options, Sample, Stack, Traffic};
+use keyward_integration::stack::{Options, Sample, Stack, Traffic, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::kit::{HOST, OwnProxy, at_once, auth_config, secret, site, virtual_service};
+use crate::kit::{HOST, OwnProxy, SOON, at_once, auth_config, eventually, secret, site, virtual_service};
 
 /// Two workers, and the main thread, which runs the filter as well.
 const WORKERS: usize = 3;
@@ -229,4 +229,42 @@ fn a_key_that_is_rewritten_or_selected_no_more_is_waited_for_as_well() {
     whole(&stack, &write(&stack, "PUT", &put, Some(&moved)));
     everywhere(&stack, "second-key", Err(401));
     everywhere(&stack, "steady-key", Ok("steady"));
+}
+
+#[test]
+fn a_proxy_is_sent_the_keys_that_its_own_routes_need_and_no_others() {
+    let stack = Stack::start(Options { no_envoy: true, ..Options::default() }).unwrap();
+    let _front = OwnProxy::start(&stack, ROLE);
+    site(&stack, &[("ann", "ann-key")]);
+    // AuthConfigs that no route asks for.
+    for name in ["idle", "inner"] {
+        let mut policy = auth_config();
+        policy["metadata"]["name"] = name.into();
+        stack.rest().create(&policy).unwrap();
+    }
+    whole(&stack, &create(&stack, "bob", "bob-key"));
+    let tables = || -> Vec<String> {
+        let (_, answer) = sync(&stack, "");
+        let proxies = answer["proxies"].as_array().unwrap().iter();
+        let workers = proxies.flat_map(|proxy| proxy["workers"].as_array().unwrap());
+        let tables = workers.flat_map(|worker| worker["tables"].as_object().unwrap().keys().cloned());
+        tables.collect()
+    };
+    assert_eq!(tables(), ["team/keys"; WORKERS]);
+    // Now a route of its own needs it.
+    let options = json!({ "extauth": { "configRef": { "namespace": "team", "name": "inner" } } });
+    let service = virtual_service("inner", &["inner.test"], options, &[("/", json!({}))]);
+    stack.rest().create(&service).unwrap();
+    eventually(&stack, "inner.test", Some("ann-key"), Ok("ann"));
+    let mut now = tables();
+    now.sort();
+    assert_eq!(now, [["team/inner"; WORKERS], ["team/keys"; WORKERS]].concat());
+    // And no more.
+    stack.rest().delete("VirtualService", "team", "inner").unwrap();
+    let gone = wait::until(SOON, "the table to be taken back", || {
+        let now = tables();
+        ensure!(now == ["team/keys"; WORKERS], "{now:?}");
+        Ok(())
+    });
+    gone.unwrap_or_else(|error| panic!("{error:#}\n{}", stack.logs()));
 }

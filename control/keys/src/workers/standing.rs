@@ -97,6 +97,15 @@ impl Workers {
         self.reached
     }
 
+    /// Whether all workers of a role hold some state of every table that it wants, and run with the
+    /// plugin configuration that they were told last.
+    #[must_use]
+    pub fn is_ready(&self, role: &str, now: Duration) -> bool {
+        self.present(now).filter(|(_, worker)| worker.role == role).all(|(_, worker)| {
+            self.config_wanted(worker).is_none() && self.missing(worker).all(|it| it.held.is_some())
+        })
+    }
+
     fn knows(&self, goal: Goal, now: Duration) -> bool {
         let published = self.reached >= goal.revision;
         let told = !goal.policies || self.configs_revision >= goal.revision;

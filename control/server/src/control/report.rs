@@ -129,6 +129,7 @@ impl ControlLoop {
             index: Arc::clone(&self.index),
             versions: self.objects.versions().clone(),
             told: Arc::clone(&self.proxies),
+            waits: self.rollouts.waits(),
             proxies,
         };
         self.outlets.published.send_replace(Arc::new(published));
@@ -144,6 +145,11 @@ impl ControlLoop {
                 continue;
             }
             reports.accept(object.clone());
+            if self.rollouts.holds_routes(&client.client.node_key) {
+                let why =
+                    "its new routes wait until its workers have confirmed the keys and policies for them";
+                reports.warn(object.clone(), why);
+            }
             for refused in client.types.iter().flat_map(|one_type| &one_type.rejected) {
                 let (node, name) = (&client.client.node_id, &refused.name);
                 let message = words(&refused.message);

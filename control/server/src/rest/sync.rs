@@ -19,8 +19,11 @@ use keyward_resource::{ApiStatus, Cause};
 use keyward_store::Store;
 use keyward_xds::{AdsService, ClientStatus};
 use serde::Serialize;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::published::Published;
+use crate::rollout::Waits;
 use crate::workers::{WorkersHandle, lack};
 
 /// Where it is.
@@ -32,6 +35,7 @@ pub(crate) struct Sync {
     pub(crate) workers: WorkersHandle,
     pub(crate) ads: AdsService,
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) published: watch::Receiver<Arc<Published>>,
 }
 
 /// What is asked of it.
@@ -70,7 +74,24 @@ struct Proxy {
     role: String,
     /// What it makes of its configuration; none while it has no xDS stream.
     configuration: Option<&'static str>,
+    /// How its routes wait for keys and policies.
+    routes: Routes,
     workers: Vec<Worker>,
+}
+
+/// How the routes of a proxy's role have waited until its workers had what they need.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Routes {
+    /// For how long they have been waiting, if they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_milliseconds: Option<u64>,
+    /// How often they have waited since the server started.
+    waits: u64,
+    /// How often that was in vain.
+    expired: u64,
+    /// The longest wait that is over.
+    longest_milliseconds: u64,
 }
 
 /// One thread of it. Envoy's main thread runs the filter as well, and is one of them.
@@ -245,7 +266,11 @@ impl Sync {
                 proxies.entry(key).or_default().workers.push(worker(&standing, goal, now, wall));
             }
         });
-        let named = proxies.into_iter().map(|((role, node), proxy)| Proxy { node, role, ..proxy });
+        let waits = &self.published.borrow().waits;
+        let named = proxies.into_iter().map(|((role, node), proxy)| {
+            let routes = waits.get(&role).map(Routes::from).unwrap_or_default();
+            Proxy { node, role, routes, ..proxy }
+        });
         named.collect()
     }
 }
@@ -282,6 +307,19 @@ fn worker(standing: &Standing<'_>, goal: Goal, now: Duration, wall: Timestamp) -
         policies_wanted: standing.config_wanted.map(|wanted| format!("{wanted:016x}")),
         lacks,
         tables,
+    }
+}
+
+// === impl Routes ===
+
+impl From<&Waits> for Routes {
+    fn from(waits: &Waits) -> Self {
+        Self {
+            waiting_milliseconds: waits.since.map(|since| milliseconds(since.elapsed())),
+            waits: waits.count,
+            expired: waits.expired,
+            longest_milliseconds: milliseconds(waits.longest),
+        }
     }
 }
 

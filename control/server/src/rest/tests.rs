@@ -34,7 +34,7 @@ impl Server {
         writer.prepare().await.expect("the store is readable");
         let ads = keyward_xds::AdsService::new(keyward_xds::Cache::new(), |_| String::new());
         let workers = WorkersHandle::settled();
-        let sync = Sync { workers: workers.clone(), ads, store: store.clone() };
+        let sync = Sync { workers: workers.clone(), ads, store: store.clone(), published: reports.clone() };
         let guard = HostGuard::Loopback;
         let router = router(writer, Arc::new(Everybody), reports, "keyward-system", guard, sync);
         let listener =

@@ -33,9 +33,19 @@ fn proxy(needed: &[&str], denied: &[&str]) -> Proxy {
     }
 }
 
+/// What is told when nothing waits for keys.
 fn told(rollouts: &mut Rollouts, needed: &[&str], denied: &[&str]) -> (Vec<String>, Vec<String>) {
+    told_by(rollouts, needed, denied, false)
+}
+
+fn told_by(
+    rollouts: &mut Rollouts,
+    needed: &[&str],
+    denied: &[&str],
+    may_wait: bool,
+) -> (Vec<String>, Vec<String>) {
     let mut proxy = proxy(needed, denied);
-    rollouts.widen(&mut proxy);
+    rollouts.widen(&mut proxy, may_wait, Instant::now());
     (proxy.policies.into_keys().collect(), proxy.tables.into_iter().collect())
 }
 
@@ -52,15 +62,18 @@ fn what_was_told_goes_policies_first_and_tables_last() {
     rollouts.restart(start);
     assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["a", "b"]), names(&["a", "b"])));
     assert!(rollouts.pending());
-    assert!(!rollouts.advance(start, |_| false, |_| true), "the routes are not accepted yet");
-    assert!(!rollouts.advance(start, |_| true, |_| true), "nor have they reached every worker");
-    assert!(rollouts.advance(start + SETTLE, |_| true, |_| true));
+    assert!(!rollouts.advance(start, |_| true, |_| false, |_| true), "the routes are not accepted yet");
+    assert!(!rollouts.advance(start, |_| true, |_| true, |_| true), "nor have they reached every worker");
+    assert!(rollouts.advance(start + SETTLE, |_| true, |_| true, |_| true));
 
     assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["b"]), names(&["a", "b"])));
     let later = start + SETTLE;
-    assert!(!rollouts.advance(later, |_| true, |_| false), "a worker still runs with the old policies");
-    assert!(!rollouts.advance(later, |_| true, |_| true));
-    assert!(rollouts.advance(later + SETTLE, |_| true, |_| true));
+    assert!(
+        !rollouts.advance(later, |_| true, |_| true, |_| false),
+        "a worker still runs with the old policies"
+    );
+    assert!(!rollouts.advance(later, |_| true, |_| true, |_| true));
+    assert!(rollouts.advance(later + SETTLE, |_| true, |_| true, |_| true));
 
     assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["b"]), names(&["b"])));
     assert!(!rollouts.pending());
@@ -90,9 +103,9 @@ fn a_proxy_that_does_not_follow_is_not_waited_for_for_ever() {
     told(&mut rollouts, &["a"], &[]);
     rollouts.restart(start);
     told(&mut rollouts, &["b"], &[]);
-    assert!(rollouts.advance(start + PATIENCE, |_| false, |_| false));
+    assert!(rollouts.advance(start + PATIENCE, |_| true, |_| false, |_| false));
     told(&mut rollouts, &["b"], &[]);
-    assert!(rollouts.advance(start + PATIENCE * 2, |_| false, |_| false));
+    assert!(rollouts.advance(start + PATIENCE * 2, |_| true, |_| false, |_| false));
     assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["b"]), names(&["b"])));
 }
 
@@ -103,4 +116,55 @@ fn a_change_that_retires_nothing_settles_at_once() {
     rollouts.restart(Instant::now());
     told(&mut rollouts, &["a", "b"], &[]);
     assert!(!rollouts.pending());
+}
+
+#[test]
+fn routes_that_need_new_keys_wait_for_them() {
+    let (mut rollouts, start) = (Rollouts::default(), Instant::now());
+    // Whoever has not been told anything has no old routes either.
+    told_by(&mut rollouts, &["a"], &[], true);
+    assert!(!rollouts.holds_any());
+
+    rollouts.restart(start);
+    assert_eq!(told_by(&mut rollouts, &["a", "b"], &[], true), (names(&["a", "b"]), names(&["a", "b"])));
+    assert!(rollouts.holds_routes(ROLE));
+    assert!(!rollouts.advance(start, |_| false, |_| true, |_| true), "the keys are not there");
+    // What comes meanwhile waits with them, and the old policies stay, whatever is new.
+    rollouts.restart(start);
+    assert_eq!(told_by(&mut rollouts, &["b"], &[], true).0, names(&["a", "b"]));
+    assert!(rollouts.holds_routes(ROLE));
+    assert!(rollouts.advance(start, |_| true, |_| false, |_| false));
+    assert!(!rollouts.holds_routes(ROLE));
+    assert_eq!(
+        told_by(&mut rollouts, &["b"], &[], true).0,
+        names(&["a", "b"]),
+        "the old routes are still used"
+    );
+    let waits = rollouts.waits()[ROLE];
+    assert_eq!((waits.count, waits.expired, waits.since), (1, 0, None));
+}
+
+#[test]
+fn a_policy_that_is_gone_is_gone_also_while_routes_wait_for_others() {
+    let mut rollouts = Rollouts::default();
+    told_by(&mut rollouts, &["a"], &[], true);
+    rollouts.restart(Instant::now());
+    assert_eq!(told_by(&mut rollouts, &["b"], &["a"], true).0, names(&["b"]));
+    assert!(rollouts.holds_routes(ROLE));
+}
+
+#[test]
+fn routes_do_not_wait_for_keys_for_ever_and_not_where_nothing_is_new() {
+    let mut rollouts = Rollouts::default();
+    told_by(&mut rollouts, &["a", "b"], &[], true);
+    rollouts.restart(Instant::now());
+    told_by(&mut rollouts, &["b"], &[], true);
+    assert!(!rollouts.holds_any());
+    rollouts.restart(Instant::now());
+    told_by(&mut rollouts, &["b", "c"], &[], true);
+    let since = rollouts.waits()[ROLE].since.expect("it waits");
+    assert!(!rollouts.advance(since + PATIENCE / 2, |_| false, |_| true, |_| true));
+    assert!(rollouts.advance(since + PATIENCE, |_| false, |_| true, |_| true));
+    let waits = rollouts.waits()[ROLE];
+    assert_eq!((waits.count, waits.expired, waits.longest), (1, 1, PATIENCE));
 }
