@@ -81,11 +81,7 @@ pub(crate) fn pack<R: AsRef<[u8]>>(entries: &[(Digest, R)]) -> Vec<u8> {
 }
 
 /// Sends a table at revision 1; the filter must acknowledge it.
-pub(crate) fn send_snapshot<R: AsRef<[u8]> + Ord + Clone>(
-    vm: &mut Vm,
-    stream: u32,
-    entries: &[(Digest, R)],
-) {
+pub(crate) fn send_snapshot<R: AsRef<[u8]> + Ord + Clone>(vm: &mut Vm, stream: u32, entries: &[(Digest, R)]) {
     let mut sorted = entries.to_vec();
     sorted.sort();
     vm.take_sent(stream);
