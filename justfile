@@ -95,7 +95,7 @@ golden:
     UPDATE_GOLDENS=1 cargo test -q -p keyward-resource -p keyward-api -p keyward-translate
     git --no-pager diff --stat -- testdata
 
-# Measure a request against no filter and against Envoy's api_key_auth (--keys 1,1000 --rounds 5 --seconds 3)
+# Measure a request against no filter and Envoy's api_key_auth (--keys 1,1000 --rounds 5 --seconds 3), or revocations (--revocations 1000)
 [group('check')]
 bench *ARGS: filter
     @scripts/tools/wrk

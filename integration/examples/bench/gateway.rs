@@ -19,6 +19,8 @@ pub(crate) struct Gateway {
     pub(crate) envoy: u32,
     /// Where traffic goes.
     pub(crate) port: u16,
+    /// Where its REST API is.
+    pub(crate) rest: u16,
 }
 
 /// The key with this number: as long as a UUID.
@@ -63,7 +65,7 @@ pub(crate) async fn start(folder: &Path, upstream: u16, keys: &[String]) -> anyh
     process::until(&format!("http://127.0.0.1:{gateway}/"), Some(last), 200).await?;
     let note: Value = serde_json::from_slice(&std::fs::read(data.join("envoy/envoy.json"))?)?;
     let envoy = note["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).context("no pid of Envoy")?;
-    Ok(Gateway { control, envoy, port: gateway })
+    Ok(Gateway { control, envoy, port: gateway, rest })
 }
 
 async fn create_keys(base: &str, keys: &[String]) -> anyhow::Result<()> {

@@ -7,11 +7,15 @@
 //!
 //! `./x bench [--keys 1,1000,100000] [--rounds N] [--seconds N]`. Needs `wrk`. Absolute numbers
 //! depend on the machine; the ratios, taken in the same run, much less.
+//!
+//! With `--revocations N` it measures instead how long a revocation takes: from the API call to the
+//! first 401, and until every worker has confirmed it, idle and under load.
 
 mod envoys;
 mod gateway;
 mod load;
 mod process;
+mod revocation;
 
 use anyhow::Context as _;
 use load::Sample;
@@ -21,6 +25,8 @@ struct Options {
     keys: Vec<usize>,
     rounds: usize,
     seconds: u32,
+    /// Revocations to measure, and nothing else.
+    revocations: usize,
 }
 
 /// One thing that is measured.
@@ -34,7 +40,7 @@ struct Subject {
 }
 
 fn options() -> anyhow::Result<Options> {
-    let mut options = Options { keys: vec![1, 1_000, 100_000], rounds: 5, seconds: 3 };
+    let mut options = Options { keys: vec![1, 1_000, 100_000], rounds: 5, seconds: 3, revocations: 0 };
     let mut words = std::env::args().skip(1);
     while let Some(flag) = words.next() {
         let value = words.next().with_context(|| format!("{flag} needs a value"))?;
@@ -42,7 +48,10 @@ fn options() -> anyhow::Result<Options> {
             "--keys" => options.keys = value.split(',').map(str::parse).collect::<Result<_, _>>()?,
             "--rounds" => options.rounds = value.parse()?,
             "--seconds" => options.seconds = value.parse()?,
-            other => anyhow::bail!("{other} is unknown; there are --keys, --rounds and --seconds"),
+            "--revocations" => options.revocations = value.parse()?,
+            other => {
+                anyhow::bail!("{other} is unknown; there are --keys, --rounds, --seconds and --revocations")
+            }
         }
     }
     Ok(options)
@@ -60,6 +69,12 @@ async fn main() -> anyhow::Result<()> {
     let upstream = envoys::upstream(folder.path()).await?;
     for keys in &options.keys {
         let names: Vec<String> = (0..*keys).map(gateway::key).collect();
+        if options.revocations > 0 {
+            let keyward = gateway::start(folder.path(), upstream.port, &names).await?;
+            revocation::measure(&keyward, *keys, options.revocations).await?;
+            keyward.stop().await?;
+            continue;
+        }
         let asked = names.get(keys / 2).context("at least one key is needed")?.clone();
         let none = envoys::plain(folder.path(), upstream.port).await?;
         let native = envoys::native(folder.path(), upstream.port, &names).await?;
