@@ -15,7 +15,7 @@ use crate::courtesy::{self, Caller};
 use crate::discovery;
 use crate::openapi;
 use crate::query::Query;
-use crate::reply::{failure, not_allowed};
+use crate::reply::{failure, not_allowed, not_allowed_because};
 use crate::request::MAX_BODY;
 use crate::table::Form;
 use crate::target::{Part, Target};
@@ -121,8 +121,8 @@ impl Api {
             headers,
             peer,
         })?;
-        if target.kind.is_written_by_server() && !matches!(verb, Verb::Get | Verb::List | Verb::Watch) {
-            return Ok(not_allowed("GET, HEAD"));
+        if !verb.is_served(target.kind) {
+            return Ok(not_allowed_because("GET, HEAD", ApiStatus::written_by_server(target.kind)));
         }
         let form = Form::asked(headers, uri.query(), self.writer.origin().now)?;
         let call = Call { target, query: parsed?, headers, body, form, identity };

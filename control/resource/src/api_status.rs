@@ -194,6 +194,17 @@ impl ApiStatus {
         Self::failure(405, "MethodNotAllowed", message.to_owned())
     }
 
+    /// 405: objects of this kind are written by the server alone.
+    #[must_use]
+    pub fn written_by_server(kind: &Kind) -> Self {
+        let message = format!(
+            "{} are written by the control server alone and can only be read: change the objects that they \
+             are made of, and they follow",
+            kind.qualified_plural()
+        );
+        Self::failure(405, "MethodNotAllowed", message).about(Details::of(kind, kind.plural, ""))
+    }
+
     /// 410: the revision to go on from is gone; list again.
     #[must_use]
     pub fn expired(message: impl Into<String>) -> Self {

@@ -35,6 +35,9 @@ pub struct Kind {
     pub group_version: GroupVersion,
     /// The original product's names of the same kind, served as aliases of the same objects.
     pub aliases: &'static [GroupVersion],
+    /// What people type to get the objects under the original product's names: `gvs`. None is a short name
+    /// of ours: clients warn of names that mean two things.
+    pub alias_short_names: &'static [&'static str],
     /// The fields at the top.
     pub fields: &'static Message,
     /// Brings a user's object into the form in which it is stored, as far as it is well formed.
@@ -45,6 +48,8 @@ pub struct Kind {
 
 /// The category of all kinds.
 pub(crate) const CATEGORY: &str = "keyward";
+/// The original product's category, of all kinds that are served in its groups.
+pub const ALIAS_CATEGORY: &str = "gloo-gateway";
 
 /// All kinds.
 pub static KINDS: &[&Kind] = &[

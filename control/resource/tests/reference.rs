@@ -75,7 +75,8 @@ fn page() -> String {
     page.push_str("| kind | group and version | also as | short names |\n|---|---|---|---|\n");
     for kind in KINDS {
         let aliases: Vec<String> = kind.aliases.iter().map(|alias| format!("`{alias}`")).collect();
-        let short: Vec<String> = kind.short_names.iter().map(|name| format!("`{name}`")).collect();
+        let short: Vec<String> =
+            kind.short_names.iter().chain(kind.alias_short_names).map(|name| format!("`{name}`")).collect();
         let (name, anchor) = (kind.name, kind.name.to_lowercase());
         let (aliases, short) = (aliases.join(", "), short.join(", "));
         writeln!(page, "| [{name}](#{anchor}) | `{}` | {aliases} | {short} |", kind.group_version)

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use keyward_resource::kinds::secret::KEY_TYPE;
+use keyward_resource::kinds::secret::{KEY_TYPE, canonical_type};
 use keyward_resource::{KINDS, Kind, ObjectKey, Resource, decode};
 use keyward_store::{Body, Key, Record, Selector, Store, StoreError};
 use keyward_translate::LastGood;
@@ -97,7 +97,8 @@ impl Remembered {
     pub(crate) fn saw(&mut self, content: &Content) {
         let Content { object, value, revision, created } = content;
         // Of API keys there may be a million, and none is ever fallen back to.
-        let is_key = object.kind == "Secret" && value["type"] == KEY_TYPE;
+        let is_key =
+            object.kind == "Secret" && value["type"].as_str().map(canonical_type) == Some(KEY_TYPE);
         if KEPT.contains(&object.kind) && !is_key {
             let body = wrap(value, revision.0, created.0);
             self.versions.entry(object.clone()).or_default().insert(revision.0, body);

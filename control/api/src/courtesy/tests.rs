@@ -55,6 +55,9 @@ async fn somebody_learns_what_they_may_do() {
     assert_eq!(may(on("*", "gateway.keyward.io", virtual_services)).await, false);
     assert_eq!(may(on("get", "", "secrets")).await, false);
     assert_eq!(may(on("get", "*", "*")).await, false);
+    assert_eq!(may(on("get", "service.keyward.io", "proxies")).await, true);
+    assert_eq!(may(on("*", "service.keyward.io", "proxies")).await, true);
+    assert_eq!(may(on("create", "service.keyward.io", "proxies")).await, false);
     assert_eq!(may(on("escalate", "gateway.keyward.io", virtual_services)).await, false);
     assert_eq!(may(json!({ "nonResourceAttributes": { "verb": "get", "path": "/version" } })).await, true);
     assert_eq!(may(json!({ "nonResourceAttributes": { "verb": "put", "path": "/version" } })).await, false);

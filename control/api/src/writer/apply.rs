@@ -3,7 +3,7 @@
 use keyward_resource::{ApiStatus, Cause, FieldError, FieldErrorReason, canonical};
 use serde_json::{Value, json};
 
-use super::settle::Proposal;
+use super::settle::{Proposal, same_type};
 use super::{Current, WriteOptions, Writer, Written};
 use crate::access::Verb;
 use crate::admission::{Admitted, admit, prune};
@@ -125,6 +125,12 @@ impl Writer {
         let metadata = metadata_mut(&mut applied);
         let conditions = [metadata.remove("resourceVersion"), metadata.remove("uid")];
         let live = current.unmanaged();
+        if let (Some(is), Some(wanted)) = (live.get("type"), applied.get_mut("type"))
+            && same_type(Some(is), Some(wanted))
+        {
+            // By another name it is no other type, and so no conflict.
+            *wanted = is.clone();
+        }
         let mut managers = current.managers();
         if managers.is_empty() {
             managers = Managers::before_first_apply(&live, &target.kind.api_version(), &now);

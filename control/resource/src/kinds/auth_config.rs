@@ -49,6 +49,7 @@ pub(crate) static KIND: Kind = Kind {
     categories: &[CATEGORY],
     group_version: GroupVersion { group: "enterprise.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "enterprise.gloo.solo.io", version: "v1" }],
+    alias_short_names: &["gac"],
     fields: &FIELDS,
     normalize: as_written,
     read,

@@ -95,6 +95,7 @@ pub(crate) static KIND: Kind = Kind {
     categories: &[CATEGORY],
     group_version: GroupVersion { group: "ratelimit.keyward.io", version: "v1alpha1" },
     aliases: &[GroupVersion { group: "ratelimit.solo.io", version: "v1alpha1" }],
+    alias_short_names: &["grlc"],
     fields: &tables::FIELDS,
     normalize: as_written,
     read,
