@@ -72,7 +72,7 @@ pub(crate) async fn dispatch(
 fn methods(target: &Target) -> &'static str {
     match (&target.name, target.part) {
         (Some(_), Part::Main) => "GET, HEAD, PUT, PATCH, DELETE",
-        (Some(_), Part::Status) => "GET, HEAD, PUT, PATCH",
+        (Some(_), Part::Status) => "GET, HEAD",
         (None, _) if !target.is_one_place() => "GET, HEAD",
         (None, _) => "GET, HEAD, POST, DELETE",
     }
@@ -123,6 +123,10 @@ impl Api {
         })?;
         if !verb.is_served(target.kind) {
             return Ok(not_allowed_because("GET, HEAD", ApiStatus::written_by_server(target.kind)));
+        }
+        if target.part == Part::Status && !verb.is_read() {
+            let name = target.name.as_deref().unwrap_or_default();
+            return Ok(not_allowed_because("GET, HEAD", ApiStatus::status_is_read_only(target.kind, name)));
         }
         let form = Form::asked(headers, uri.query(), self.writer.origin().now)?;
         let call = Call { target, query: parsed?, headers, body, form, identity };

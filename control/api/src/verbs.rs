@@ -10,7 +10,7 @@ use crate::dispatch::{Answer, Call};
 use crate::reply::{store_error, success};
 use crate::request::{self, DeleteOptions, PatchType};
 use crate::selector::Selection;
-use crate::target::{Part, Target};
+use crate::target::Target;
 use crate::writer::{Current, Effect, Patch, Preconditions, WriteOptions, Written};
 use keyward_store::Selector;
 
@@ -43,10 +43,7 @@ impl Api {
     pub(crate) async fn update(&self, call: &Call<'_>) -> Answer {
         let object = request::body(call.headers, call.body)?;
         let options = call.options();
-        let written = match call.target.part {
-            Part::Main => self.writer.update(&call.target, object, &options).await?,
-            Part::Status => self.writer.update_status(&call.target, object, &options).await?,
-        };
+        let written = self.writer.update(&call.target, object, &options).await?;
         self.answer(call, written)
     }
 
@@ -61,20 +58,14 @@ impl Api {
                 // Whoever applies says who they are: it decides what is removed.
                 options.manager = call.query.field_manager.clone().unwrap_or_default();
                 let force = call.query.force;
-                let written = match target.part {
-                    Part::Main => self.writer.apply(target, body, force, &options).await?,
-                    Part::Status => self.writer.apply_status(target, body, force, &options).await?,
-                };
+                let written = self.writer.apply(target, body, force, &options).await?;
                 return self.answer(call, written);
             }
         };
         if call.query.force {
             return Err(ApiStatus::bad_request("force: Forbidden: may not be specified for non-apply patch"));
         }
-        let written = match target.part {
-            Part::Main => self.writer.patch(target, &patch, &options).await?,
-            Part::Status => self.writer.patch_status(target, &patch, &options).await?,
-        };
+        let written = self.writer.patch(target, &patch, &options).await?;
         self.answer(call, written)
     }
 

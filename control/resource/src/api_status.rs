@@ -205,6 +205,17 @@ impl ApiStatus {
         Self::failure(405, "MethodNotAllowed", message).about(Details::of(kind, kind.plural, ""))
     }
 
+    /// 405: what there is to say of an object is said by the server alone.
+    #[must_use]
+    pub fn status_is_read_only(kind: &Kind, name: &str) -> Self {
+        let message = format!(
+            "the status of {} {name:?} is what the control server says of it, and can only be read: change \
+             the object, and it follows",
+            kind.qualified_plural()
+        );
+        Self::failure(405, "MethodNotAllowed", message).about(Details::of(kind, kind.plural, name))
+    }
+
     /// 410: the revision to go on from is gone; list again.
     #[must_use]
     pub fn expired(message: impl Into<String>) -> Self {

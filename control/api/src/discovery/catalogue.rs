@@ -51,7 +51,7 @@ pub(crate) struct Resource {
 const ALL_VERBS: &[&str] =
     &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const READ_VERBS: &[&str] = &["get", "list", "watch"];
-const STATUS_VERBS: &[&str] = &["get", "patch", "update"];
+const STATUS_VERBS: &[&str] = &["get"];
 
 /// What no kind of ours is, and what clients ask for all the same; answered in `courtesy`.
 const COURTESIES: &[(&str, &str, Resource)] = &[

@@ -12,7 +12,7 @@ use crate::stored::metadata_mut;
 use crate::target::Target;
 
 /// The 409 that names who owns what.
-pub(super) fn conflict_status(conflicts: &[Conflict]) -> ApiStatus {
+fn conflict_status(conflicts: &[Conflict]) -> ApiStatus {
     let causes: Vec<Cause> = conflicts
         .iter()
         .map(|conflict| Cause {
@@ -42,11 +42,7 @@ pub(super) fn conflict_status(conflicts: &[Conflict]) -> ApiStatus {
 }
 
 /// Refuses what cannot be applied to an object at all.
-pub(super) fn check_applied(
-    target: &Target,
-    applied: &Value,
-    options: &WriteOptions,
-) -> Result<(), ApiStatus> {
+fn check_applied(target: &Target, applied: &Value, options: &WriteOptions) -> Result<(), ApiStatus> {
     let fields = applied
         .as_object()
         .ok_or_else(|| ApiStatus::bad_request("what is applied to an object is an object"))?;
