@@ -61,6 +61,12 @@ pub(crate) async fn dispatch(
         }
         Err(_) => return failure(ApiStatus::bad_request("the body of the request did not arrive whole")),
     };
+    if headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
+        // Passed over, it would be answered as if the other had asked.
+        return failure(ApiStatus::forbidden(
+            "nobody can act as somebody else here: send no Impersonate header",
+        ));
+    }
     let answer = match Target::of_path(uri.path()) {
         Some(target) => api.on_resource(&method, &uri, target, &headers, peer, &body).await,
         None => api.on_document(&method, &uri, &headers, peer, &body),

@@ -48,6 +48,9 @@ pub struct Kind {
 
 /// The category of all kinds.
 pub(crate) const CATEGORY: &str = "keyward";
+/// The categories of what people declare: `kubectl get all` shows it. What holds for the whole installation
+/// is not among it, because `kubectl delete all --all` exists too.
+pub(crate) const CATEGORIES: &[&str] = &[CATEGORY, "all"];
 /// The original product's category, of all kinds that are served in its groups.
 pub const ALIAS_CATEGORY: &str = "gloo-gateway";
 

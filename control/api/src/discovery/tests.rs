@@ -97,9 +97,11 @@ async fn no_short_name_and_no_plural_in_a_category_is_there_twice() {
     for name in ["\"vs\"", "\"gvs\"", "\"grlc\""] {
         assert!(short_names.contains(name), "{short_names:?}");
     }
-    for plural in ["\"keyward\" \"virtualservices\"", "\"gloo-gateway\" \"virtualservices\""] {
-        assert!(in_category.contains(plural), "{in_category:?}");
+    for category in ["keyward", "gloo-gateway", "all"] {
+        let plural = format!("\"{category}\" \"virtualservices\"");
+        assert!(in_category.contains(&plural), "{in_category:?}");
     }
+    assert!(!in_category.contains("\"all\" \"settings\""), "{in_category:?}");
 }
 
 #[tokio::test]

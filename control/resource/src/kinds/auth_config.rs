@@ -5,7 +5,7 @@ mod rule;
 
 use crate::error::FieldErrorReason;
 use crate::kind::{
-    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+    API_VERSION, CATEGORIES, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
 };
 use crate::kinds::Resource;
 use crate::meta::Meta;
@@ -46,7 +46,7 @@ pub(crate) static KIND: Kind = Kind {
     plural: "authconfigs",
     singular: "authconfig",
     short_names: &["ac"],
-    categories: &[CATEGORY],
+    categories: CATEGORIES,
     group_version: GroupVersion { group: "enterprise.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "enterprise.gloo.solo.io", version: "v1" }],
     alias_short_names: &["gac"],

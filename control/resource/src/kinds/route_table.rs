@@ -1,7 +1,7 @@
 //! `RouteTable`: routes to which virtual services and other route tables delegate.
 
 use crate::kind::{
-    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+    API_VERSION, CATEGORIES, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
 };
 use crate::kinds::Resource;
 use crate::kinds::route::Route;
@@ -28,7 +28,7 @@ pub(crate) static KIND: Kind = Kind {
     plural: "routetables",
     singular: "routetable",
     short_names: &["rt"],
-    categories: &[CATEGORY],
+    categories: CATEGORIES,
     group_version: GroupVersion { group: "gateway.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gateway.solo.io", version: "v1" }],
     alias_short_names: &["grt"],

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::kind::{
-    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+    API_VERSION, CATEGORIES, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
 };
 use crate::kinds::Resource;
 use crate::kinds::options::VirtualHostOptions;
@@ -43,7 +43,7 @@ pub(crate) static KIND: Kind = Kind {
     plural: "virtualservices",
     singular: "virtualservice",
     short_names: &["vs"],
-    categories: &[CATEGORY],
+    categories: CATEGORIES,
     group_version: GroupVersion { group: "gateway.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gateway.solo.io", version: "v1" }],
     alias_short_names: &["gvs"],
