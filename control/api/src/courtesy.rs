@@ -162,7 +162,9 @@ impl Caller<'_> {
             .filter_map(|kind| {
                 let allowed: Vec<&str> = VERBS
                     .iter()
-                    .filter(|verb| verb.is_served(kind) && self.may(lookup, **verb, kind, (namespace, "")).is_ok())
+                    .filter(|verb| {
+                        verb.is_served(kind) && self.may(lookup, **verb, kind, (namespace, "")).is_ok()
+                    })
                     .map(|verb| verb.as_str())
                     .collect();
                 let groups: Vec<&str> = kind.group_versions().map(|place| place.group).collect();

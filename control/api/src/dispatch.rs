@@ -33,6 +33,7 @@ pub(crate) struct Lookup<'a> {
 
 /// A request on a resource by somebody who may make it.
 pub(crate) struct Call<'a> {
+    pub(crate) path: &'a str,
     pub(crate) target: Target,
     pub(crate) query: Query,
     pub(crate) headers: &'a HeaderMap,
@@ -135,7 +136,7 @@ impl Api {
             return Ok(not_allowed_because("GET, HEAD", ApiStatus::status_is_read_only(target.kind, name)));
         }
         let form = Form::asked(headers, uri.query(), self.writer.origin().now)?;
-        let call = Call { target, query: parsed?, headers, body, form, identity };
+        let call = Call { path: uri.path(), target, query: parsed?, headers, body, form, identity };
         match verb {
             Verb::Get => self.get(&call).await,
             Verb::List => self.list(&call).await,

@@ -1,19 +1,23 @@
 //! The verbs that write, from a request to the writer and back.
 
 use axum::http::StatusCode;
-use keyward_resource::ApiStatus;
+use keyward_resource::{ApiStatus, kind};
 use serde_json::{Value, json};
 
-use crate::access::Verb;
+use crate::access::{Attempt, Verb};
 use crate::api::Api;
 use crate::dispatch::{Answer, Call};
 use crate::reply::{store_error, success};
 use crate::request::{self, DeleteOptions, PatchType};
 use crate::selector::Selection;
-use crate::target::Target;
+use crate::target::{NAMESPACE, Target};
 use crate::writer::{Current, Effect, Patch, Preconditions, WriteOptions, Written};
 use keyward_store::Selector;
 
+/// The kind that only some may delete.
+const SECRET: &str = "Secret";
+/// Stands before the reason of a refusal.
+const FORBIDDEN: &str = " is forbidden: ";
 /// How many objects of a collection are read at once to be deleted.
 const PAGE: usize = 500;
 
@@ -74,6 +78,7 @@ impl Api {
         let mut options = call.options();
         options.dry_run |= dry_run;
         let target = &call.target;
+        self.check_contents(call, target.name.as_deref().unwrap_or_default()).await?;
         let written = self.writer.delete(target, &preconditions, &options).await?;
         if written.effect == Effect::Deleted {
             let name = &written.key.name;
@@ -107,6 +112,7 @@ impl Api {
                 if !selection.selects(&record, &stored) {
                     continue;
                 }
+                self.check_contents(call, &record.key.name).await?;
                 let one = Target { name: Some(record.key.name.clone()), ..target.clone() };
                 // The one that was looked at, and not one that has come under its name since.
                 let uid = Some(stored.uid().to_owned());
@@ -124,6 +130,35 @@ impl Api {
         let revision = revision.unwrap_or_default().0;
         let list = keyward_resource::present_list(target.kind, items, revision, target.asked);
         Ok(success(StatusCode::OK, &call.form.list(target.kind, list), &[]))
+    }
+
+    /// What is in a namespace goes with it: whoever may not delete Secrets may not do so by deleting
+    /// their namespace.
+    async fn check_contents(&self, call: &Call<'_>, name: &str) -> Result<(), ApiStatus> {
+        let Some(secrets) = kind::by_name(SECRET).filter(|_| call.target.kind.name == NAMESPACE) else {
+            return Ok(());
+        };
+        let page = self.store().list(Selector::namespaced(SECRET, name), None, Some(1)).await;
+        if page.map_err(|error| store_error(secrets, "", error))?.records.is_empty() {
+            return Ok(());
+        }
+        let attempt = Attempt {
+            verb: Verb::DeleteCollection,
+            kind: Some(secrets),
+            namespace: Some(name),
+            name: None,
+            path: call.path,
+            headers: call.headers,
+            peer: call.identity.peer,
+        };
+        self.authorizer.authorize(&attempt).map(drop).map_err(|refusal| match refusal.code {
+            403 => {
+                let why = refusal.message.split_once(FORBIDDEN).map_or(&*refusal.message, |(_, why)| why);
+                let why = format!("it holds Secrets, which would go with it: {why}");
+                ApiStatus::forbidden_object(call.target.kind, name, &why, None)
+            }
+            _ => refusal,
+        })
     }
 
     fn answer(&self, call: &Call<'_>, written: Written) -> Answer {

@@ -11,11 +11,12 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use jiff::Timestamp;
 use keyward_access::{
-    Action, Attempt as Attempted, Caller, Change as Changed, Credential, Identity, Rules, TokenBook,
-    TokenFile, authenticate, authorize,
+    Action, Attempt as Attempted, Caller, Change as Changed, Credential, Identity, Rules, Through, TokenFile,
+    authenticate, authorize,
 };
 use keyward_api::{Attempt, Audit, Authorizer, Change, Identity as Named, Verb};
 use keyward_resource::ApiStatus;
+use keyward_translate::GATEWAY_MARK;
 
 #[cfg(test)]
 mod tests;
@@ -60,6 +61,19 @@ async fn note_attempts(State(gatekeeper): State<Gatekeeper>, request: Request, n
     response
 }
 
+/// Who sent a request on. Proxies say so, and the mark of our own gateway cannot be taken away.
+fn through(headers: &HeaderMap) -> Through {
+    if headers.contains_key(GATEWAY_MARK) {
+        return Through::Gateway;
+    }
+    let is_of_proxy = |name: &str| {
+        matches!(name, "via" | "forwarded" | "x-real-ip")
+            || name.starts_with("x-forwarded-")
+            || name.starts_with("x-envoy-")
+    };
+    if headers.keys().any(|name| is_of_proxy(name.as_str())) { Through::Proxy } else { Through::Nobody }
+}
+
 /// Whether a `Host` header names this machine. Without one it was no browser.
 fn is_local_name(host: Option<&HeaderValue>) -> bool {
     let Some(host) = host else { return true };
@@ -98,16 +112,14 @@ impl Gatekeeper {
             // Who is two is nobody.
             (_, Some(_)) => Credential::Other,
         };
-        let book = match credential {
-            Credential::Bearer(_) => self.tokens.book().map_err(|error| {
-                tracing::error!("the tokens could not be read: {:#}", anyhow::Error::new(error));
-                ApiStatus::internal("the tokens cannot be read; the log of the control server says why")
-            })?,
-            Credential::None | Credential::Other => Arc::<TokenBook>::default(),
-        };
+        let book = self.tokens.book().map_err(|error| {
+            tracing::error!("the tokens could not be read: {:#}", anyhow::Error::new(error));
+            ApiStatus::internal("the tokens cannot be read; the log of the control server says why")
+        })?;
         // Who comes from nowhere comes from elsewhere.
         let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
-        let caller = Caller { peer, by_local_name: is_local_name(headers.get(HOST)), credential };
+        let (by_local_name, through) = (is_local_name(headers.get(HOST)), through(headers));
+        let caller = Caller { peer, by_local_name, through, credential };
         authenticate(self.rules, &book, &caller, (self.now)())
     }
 }

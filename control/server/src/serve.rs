@@ -17,7 +17,7 @@ use keyward_pki::{Folder, ProxyRole};
 use keyward_resource::kinds::upstream::CircuitBreakers;
 use keyward_store::{SqliteStore, Store};
 use keyward_tls::TlsListener;
-use keyward_translate::{Routing, Settings};
+use keyward_translate::{OwnPort, OwnService, Routing, Settings};
 use keyward_xds::AdsService;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -130,6 +130,7 @@ async fn start(
         circuit_breakers: CircuitBreakers::default(),
         routing: Routing::default(),
     };
+        own_ports: own_ports(args, grpc_tls.is_some()),
     let ads = AdsService::builder(xds.clone(), role_of)
         .admission(move |node, transport| admission.admit(&role_of(node), transport))
         .events(xds_sink)
@@ -209,6 +210,16 @@ async fn start(
 fn has_tokens(tokens: &TokenFile) -> anyhow::Result<bool> {
     Ok(!tokens.book().context("the tokens could not be read")?.records().is_empty())
 }
+/// What no gateway may lead to. Envoys elsewhere have their admin on the same port, unless somebody chose
+/// another for them.
+fn own_ports(args: &ServeArgs, certified: bool) -> Vec<OwnPort> {
+    vec![
+        OwnPort { address: args.rest, service: OwnService::Rest },
+        OwnPort { address: args.xds, service: OwnService::Xds { certified } },
+        OwnPort { address: args.admin, service: OwnService::Admin },
+    ]
+}
+
 
 fn local_identity(args: &ServeArgs, pki: Folder, folder: &Path) -> anyhow::Result<Identity> {
     let role = ProxyRole::new(&args.system_namespace, PROXY)?;

@@ -91,6 +91,7 @@ fn settings() -> Settings {
         watch_namespaces: BTreeSet::new(),
         control_cluster: "keyward-control".to_owned(),
         circuit_breakers: CircuitBreakers::default(),
+        own_ports: Vec::new(),
         routing: Routing::default(),
     }
 }

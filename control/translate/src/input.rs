@@ -17,6 +17,7 @@ use keyward_resource::kinds::virtual_host_option::VirtualHostOption;
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports, Resource};
 
+use crate::own::OwnPort;
 use crate::proxy::Proxy;
 use crate::translate::kind::{
     GATEWAY, ROUTE_OPTION, ROUTE_TABLE, SECRET, SETTINGS, UPSTREAM, VIRTUAL_HOST_OPTION, VIRTUAL_SERVICE,
@@ -46,6 +47,8 @@ pub struct Settings {
     /// Circuit breakers of upstreams that say nothing of their own.
     pub circuit_breakers: CircuitBreakers,
     /// How routes are translated.
+    /// The ports of the control server and of its Envoy, which no gateway may lead to.
+    pub own_ports: Vec<OwnPort>,
     pub routing: Routing,
 }
 

@@ -52,6 +52,7 @@ impl PureControl {
             wait_for_keys_ms,
             default_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             control_cluster: "keyward-control".to_owned(),
+            own_ports: Vec::new(),
             default_tls_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8443)),
             one_way_tls: false,
             watch_namespaces: BTreeSet::new(),

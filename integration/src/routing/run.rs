@@ -11,7 +11,7 @@ use keyward_resource::ObjectRef;
 use keyward_translate::proxy::Proxy;
 use keyward_translate::xds::LISTENER;
 use keyward_translate::{
-    FilterCode, LastGood, Output, Settings, XdsResources, filter_config, translate, xds,
+    FilterCode, LastGood, Output, OwnPort, OwnService, Settings, XdsResources, filter_config, translate, xds,
 };
 
 use super::case::Case;
@@ -63,10 +63,20 @@ fn settings() -> Settings {
         watch_namespaces: Default::default(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
         routing: Default::default(),
+        own_ports: vec![
+            own_port(9080, OwnService::Rest),
+            own_port(9977, OwnService::Xds { certified: false }),
+            own_port(19000, OwnService::Admin),
+        ],
     }
 }
 
 fn translated(objects: &Objects, last_good: &LastGood) -> Output {
+/// A port as `keyward serve` has it unless told otherwise: the one of the goldens.
+fn own_port(port: u16, service: OwnService) -> OwnPort {
+    OwnPort { address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), service }
+}
+
     translate(&objects.input, &settings(), last_good)
 }
 

@@ -30,6 +30,7 @@ fn settings() -> Settings {
         watch_namespaces: BTreeSet::new(),
         control_cluster: "control".to_owned(),
         circuit_breakers: keyward_resource::kinds::upstream::CircuitBreakers::default(),
+        own_ports: Vec::new(),
         routing: Routing::default(),
     }
 }

@@ -52,6 +52,8 @@ pub struct Cluster {
     pub circuit_breakers: CircuitBreakers,
     /// The secrets of TLS; none without TLS.
     pub tls: Option<ClusterTls>,
+    /// Whether a host may be the REST API, so that it has to be told where requests come from.
+    pub is_marked: bool,
 }
 
 /// The secrets that TLS towards an upstream uses, by name.

@@ -4,6 +4,7 @@ mod balancing;
 mod connection;
 mod health;
 mod hosts;
+mod mark;
 mod protocol;
 mod tls;
 
@@ -52,7 +53,7 @@ pub(super) fn cluster(cluster: &Cluster) -> ClusterMessage {
     balancing::apply(spec, &mut message);
     connection::apply(cluster, &mut message);
     health::apply(spec, &mut message);
-    protocol::apply(spec, &mut message);
+    protocol::apply(cluster, &mut message);
     tls::apply(cluster, &mut message);
     message
 }

@@ -173,7 +173,7 @@ pub(crate) fn bootstrap(decoded: &Decoded, settings: &Settings, filter: Filter) 
 /// A cluster named as the control server's, made by the code under test.
 fn control_cluster(settings: &Settings) -> XdsResources {
     let mut input = Input::default();
-    upstream("control", &[("localhost", 9977)]).put(&mut input);
+    upstream("control", &[("localhost", 9978)]).put(&mut input);
     let output = translate(&input, settings, &keyward_translate::LastGood::default());
     let mut proxy = output.proxies.into_values().next().expect("the default proxy");
     proxy.clusters.values_mut().for_each(|cluster| cluster.name.clone_from(&settings.control_cluster));

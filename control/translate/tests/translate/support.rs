@@ -16,7 +16,9 @@ use keyward_resource::kinds::{
     Upstream, UpstreamGroup, VirtualHostOption, VirtualService,
 };
 use keyward_resource::{Meta, ObjectRef, Resource, admit, decode, kind};
-use keyward_translate::{FilterCode, Input, LastGood, Routing, Settings, XdsResources, translate, xds};
+use keyward_translate::{
+    FilterCode, Input, LastGood, OwnPort, OwnService, Routing, Settings, XdsResources, translate, xds,
+};
 
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -33,11 +35,22 @@ pub(crate) fn settings() -> Settings {
         watch_namespaces: BTreeSet::new(),
         control_cluster: "keyward_control".to_owned(),
         circuit_breakers: CircuitBreakers::default(),
+        own_ports: own_ports(),
         routing: Routing::default(),
     }
 }
 
 pub(crate) fn filter() -> FilterCode {
+/// As `keyward serve` has them unless told otherwise.
+fn own_ports() -> Vec<OwnPort> {
+    let port = |port, service| OwnPort { address: SocketAddr::from(([127, 0, 0, 1], port)), service };
+    vec![
+        port(9080, OwnService::Rest),
+        port(9977, OwnService::Xds { certified: false }),
+        port(19000, OwnService::Admin),
+    ]
+}
+
     FilterCode { wasm: minimal_module().into(), vm_id: "test-vm".to_owned() }
 }
 
