@@ -97,13 +97,6 @@ pub(crate) fn host_name(text: &str) -> Check {
         matches!(part.len(), 1..=63)
             && part.bytes().all(inner)
             && !part.starts_with('-')
-/// Whether resolvers may take the last part of a name for a number (WHATWG URL, "ends in a number").
-fn is_number(part: &str) -> bool {
-    let hexadecimal = part.strip_prefix("0x").or_else(|| part.strip_prefix("0X"));
-    part.bytes().all(|byte| byte.is_ascii_digit())
-        || hexadecimal.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
-}
-
             && !part.ends_with('-')
     };
     let whole = text.strip_suffix('.').unwrap_or(text);
@@ -114,6 +107,13 @@ fn is_number(part: &str) -> bool {
     // resolvers take `0x7f000001` for one as well.
     let number = whole.rsplit('.').next().is_some_and(is_number);
     check(!number || text.parse::<IpAddr>().is_ok(), "is neither an IP address nor a host name")
+}
+
+/// Whether resolvers may take the last part of a name for a number (WHATWG URL, "ends in a number").
+fn is_number(part: &str) -> bool {
+    let hexadecimal = part.strip_prefix("0x").or_else(|| part.strip_prefix("0X"));
+    part.bytes().all(|byte| byte.is_ascii_digit())
+        || hexadecimal.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// A domain of a virtual host without its port: a host name, `*.suffix`, `prefix.*`, `*` or an

@@ -127,10 +127,10 @@ async fn start(
         one_way_tls: false,
         watch_namespaces: BTreeSet::new(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
+        own_ports: own_ports(args, grpc_tls.is_some()),
         circuit_breakers: CircuitBreakers::default(),
         routing: Routing::default(),
     };
-        own_ports: own_ports(args, grpc_tls.is_some()),
     let ads = AdsService::builder(xds.clone(), role_of)
         .admission(move |node, transport| admission.admit(&role_of(node), transport))
         .events(xds_sink)
@@ -207,9 +207,6 @@ async fn start(
     Ok(tasks)
 }
 
-fn has_tokens(tokens: &TokenFile) -> anyhow::Result<bool> {
-    Ok(!tokens.book().context("the tokens could not be read")?.records().is_empty())
-}
 /// What no gateway may lead to. Envoys elsewhere have their admin on the same port, unless somebody chose
 /// another for them.
 fn own_ports(args: &ServeArgs, certified: bool) -> Vec<OwnPort> {
@@ -220,6 +217,9 @@ fn own_ports(args: &ServeArgs, certified: bool) -> Vec<OwnPort> {
     ]
 }
 
+fn has_tokens(tokens: &TokenFile) -> anyhow::Result<bool> {
+    Ok(!tokens.book().context("the tokens could not be read")?.records().is_empty())
+}
 
 fn local_identity(args: &ServeArgs, pki: Folder, folder: &Path) -> anyhow::Result<Identity> {
     let role = ProxyRole::new(&args.system_namespace, PROXY)?;

@@ -90,8 +90,8 @@ fn settings() -> Settings {
         one_way_tls: false,
         watch_namespaces: BTreeSet::new(),
         control_cluster: "keyward-control".to_owned(),
-        circuit_breakers: CircuitBreakers::default(),
         own_ports: Vec::new(),
+        circuit_breakers: CircuitBreakers::default(),
         routing: Routing::default(),
     }
 }

@@ -44,11 +44,11 @@ pub struct Settings {
     pub watch_namespaces: BTreeSet<String>,
     /// The Envoy cluster of the control server, in every proxy's bootstrap.
     pub control_cluster: String,
+    /// The ports of the control server and of its Envoy, which no gateway may lead to.
+    pub own_ports: Vec<OwnPort>,
     /// Circuit breakers of upstreams that say nothing of their own.
     pub circuit_breakers: CircuitBreakers,
     /// How routes are translated.
-    /// The ports of the control server and of its Envoy, which no gateway may lead to.
-    pub own_ports: Vec<OwnPort>,
     pub routing: Routing,
 }
 

@@ -62,21 +62,21 @@ fn settings() -> Settings {
         one_way_tls: false,
         watch_namespaces: Default::default(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
-        routing: Default::default(),
         own_ports: vec![
             own_port(9080, OwnService::Rest),
             own_port(9977, OwnService::Xds { certified: false }),
             own_port(19000, OwnService::Admin),
         ],
+        routing: Default::default(),
     }
 }
 
-fn translated(objects: &Objects, last_good: &LastGood) -> Output {
 /// A port as `keyward serve` has it unless told otherwise: the one of the goldens.
 fn own_port(port: u16, service: OwnService) -> OwnPort {
     OwnPort { address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), service }
 }
 
+fn translated(objects: &Objects, last_good: &LastGood) -> Output {
     translate(&objects.input, &settings(), last_good)
 }
 

@@ -29,8 +29,8 @@ fn settings() -> Settings {
         one_way_tls: false,
         watch_namespaces: BTreeSet::new(),
         control_cluster: "control".to_owned(),
-        circuit_breakers: keyward_resource::kinds::upstream::CircuitBreakers::default(),
         own_ports: Vec::new(),
+        circuit_breakers: keyward_resource::kinds::upstream::CircuitBreakers::default(),
         routing: Routing::default(),
     }
 }

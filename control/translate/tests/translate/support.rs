@@ -34,13 +34,12 @@ pub(crate) fn settings() -> Settings {
         one_way_tls: false,
         watch_namespaces: BTreeSet::new(),
         control_cluster: "keyward_control".to_owned(),
-        circuit_breakers: CircuitBreakers::default(),
         own_ports: own_ports(),
+        circuit_breakers: CircuitBreakers::default(),
         routing: Routing::default(),
     }
 }
 
-pub(crate) fn filter() -> FilterCode {
 /// As `keyward serve` has them unless told otherwise.
 fn own_ports() -> Vec<OwnPort> {
     let port = |port, service| OwnPort { address: SocketAddr::from(([127, 0, 0, 1], port)), service };
@@ -51,6 +50,7 @@ fn own_ports() -> Vec<OwnPort> {
     ]
 }
 
+pub(crate) fn filter() -> FilterCode {
     FilterCode { wasm: minimal_module().into(), vm_id: "test-vm".to_owned() }
 }
 
