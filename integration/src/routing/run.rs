@@ -153,6 +153,9 @@ impl Bench {
                 }
             }
         }
+        for complaint in self.envoy.complaints() {
+            wrong.push(format!("{}: envoy warns: {complaint}", case.name));
+        }
         if !case.requests.refused.is_empty()
             && let Err(error) = self.replace_envoy().await
         {

@@ -53,7 +53,7 @@ pub enum PathMatcher {
     Prefix(String),
     /// It is this.
     Exact(String),
-    /// All of it matches this regular expression (RE2); see [`crate::regex_program_size`].
+    /// All of it matches this regular expression (RE2); see [`crate::MAX_REGEX_PROGRAM_SIZE`].
     Regex(String),
 }
 
@@ -84,7 +84,7 @@ pub enum ValueMatcher {
     Present,
     /// It is this.
     Exact(String),
-    /// All of it matches this regular expression (RE2); see [`crate::regex_program_size`].
+    /// All of it matches this regular expression (RE2); see [`crate::MAX_REGEX_PROGRAM_SIZE`].
     Regex(String),
 }
 

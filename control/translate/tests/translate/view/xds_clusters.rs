@@ -6,6 +6,7 @@ use envoy_types::pb::envoy::config::core::v3::TransportSocket;
 use envoy_types::pb::envoy::config::core::v3::transport_socket::ConfigType;
 use envoy_types::pb::envoy::config::endpoint::v3::lb_endpoint::HostIdentifier;
 use envoy_types::pb::envoy::config::endpoint::v3::{ClusterLoadAssignment, LbEndpoint};
+use envoy_types::pb::envoy::extensions::clusters::dns::v3::DnsCluster;
 use envoy_types::pb::envoy::extensions::transport_sockets::proxy_protocol::v3::ProxyProtocolUpstreamTransport;
 use envoy_types::pb::envoy::extensions::transport_sockets::raw_buffer::v3::RawBuffer;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::UpstreamTlsContext;
@@ -17,9 +18,18 @@ use super::{debug, origin, proxy_routes::put, socket};
 use crate::decoded::unpack;
 
 pub(super) fn cluster(cluster: &Cluster) -> Value {
-    let Some(ClusterDiscoveryType::Type(kind)) = cluster.cluster_discovery_type else { panic!("no type") };
-    let kind = DiscoveryType::try_from(kind).expect("a known type").as_str_name();
+    let (kind, dns) = match &cluster.cluster_discovery_type {
+        Some(ClusterDiscoveryType::Type(kind)) => {
+            (DiscoveryType::try_from(*kind).expect("a known type").as_str_name(), None)
+        }
+        Some(ClusterDiscoveryType::ClusterType(custom)) => {
+            let config = custom.typed_config.as_ref().expect("a typed config");
+            (custom.name.as_str(), Some(debug::message(&unpack::<DnsCluster>(config))))
+        }
+        None => panic!("no type"),
+    };
     let mut shown = json!({ "name": cluster.name, "type": kind, "from": origin(cluster.metadata.as_ref()) });
+    put(&mut shown, "dns", dns);
     if let Some(assignment) = &cluster.load_assignment {
         shown["endpoints"] = endpoints(assignment)["endpoints"].take();
     }
