@@ -1,18 +1,22 @@
 //! The loop over a store in memory, with objects that come in as everywhere. No proxy takes part.
 
-use keyward_api::{AuditLog, Origin, Part, Preconditions, Target, WriteOptions, Writer, Written};
+use keyward_api::{
+    AuditLog, Origin, Part, Preconditions, StatusWrite, Stored, Target, WriteOptions, Writer, Written,
+};
 use keyward_resource::{ApiStatus, kind};
-use keyward_store::MemoryStore;
+use keyward_store::{Key, MemoryStore, Record};
 use keyward_translate::Routing;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::review::Reviewer;
+use crate::statuses::StatusWriter;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A running loop, and the way in.
+/// A running loop, what writes statuses of what it says, and the way in.
 struct World {
+    store: Arc<dyn Store>,
     writer: Writer,
     keys: watch::Receiver<KeyView>,
     published: watch::Receiver<Arc<Published>>,
@@ -82,11 +86,14 @@ impl World {
         let xds = keyward_xds::Cache::new();
         let ads = keyward_xds::AdsService::builder(xds.clone(), |_| String::new()).build();
         let outlets = Outlets { keys, xds, ads, workers: WorkersHandle::default(), published };
-        let control = ControlLoop::new(store, settings(), Filter::new(Vec::new().into()), outlets);
+        let filter = Filter::new(Vec::new().into());
+        let control = ControlLoop::new(store.clone(), settings(), filter, outlets);
         let stop = CancellationToken::new();
         let (_events, xds_events) = mpsc::channel(1);
         tokio::spawn(control.run(xds_events, questions, stop.clone()));
-        Self { writer, keys: key_view, published: reports, stop }
+        let statuses = StatusWriter::new(store.clone(), writer.clone(), "keyward-system", reports.clone());
+        tokio::spawn(statuses.run(stop.clone()));
+        Self { store, writer, keys: key_view, published: reports, stop }
     }
 
     async fn create(
@@ -115,6 +122,22 @@ impl World {
     async fn delete(&self, kind: &str, namespace: &str, name: &str) -> Result<Written, ApiStatus> {
         let target = target(kind, namespace, name);
         self.writer.delete(&target, &Preconditions::default(), &options()).await
+    }
+
+    /// Waits until the stored status of an object is as it should be, and answers with the record.
+    async fn status(&self, key: &Key, right: impl Fn(&Value) -> bool) -> Record {
+        let mut changes = self.store.watch(Revision(0)).await.expect("a watch from the beginning");
+        let found = tokio::time::timeout(PATIENCE, async {
+            loop {
+                let record = self.store.get(key.clone()).await.expect("the store works").expect("a record");
+                let status = Stored::read(&record).ok().and_then(|stored| stored.status);
+                if status.is_some_and(|status| right(&status)) {
+                    return record;
+                }
+                changes.next().await.expect("the store goes on").expect("changes");
+            }
+        });
+        found.await.unwrap_or_else(|_| panic!("{key} never had the right status"))
     }
 
     /// Waits until a table accepts so many keys.
@@ -284,4 +307,24 @@ async fn a_key_can_always_be_revoked() {
     world.strict(json!({ "alwaysAccept": false, "allowWarnings": false })).await;
     world.delete("Secret", "team", "ann").await.expect("a key that nobody may have");
     world.keys("team/keys", 0).await;
+}
+
+#[tokio::test]
+async fn a_status_that_somebody_else_wrote_does_not_stay() {
+    let world = World::start().await;
+    world.create("Upstream", "team", "echo", echo()).await.expect("an upstream");
+    let key = Key::new("Upstream", "team", "echo");
+    let is_accepted = |status: &Value| status["state"] == "Accepted";
+    let mut right = world.status(&key, is_accepted).await;
+    for lie in [json!({ "state": "Rejected" }), json!({}), json!({ "state": "Accepted", "more": 1 })] {
+        let written = world.writer.write_status(&key, right.revision, lie).await.expect("the store works");
+        let StatusWrite::Written(record) = written else { panic!("{written:?}") };
+        right = world.status(&key, |status| is_accepted(status) && status.get("more").is_none()).await;
+        assert!(right.revision > record.revision, "{right:?}");
+    }
+    // Its own words are nobody else's: it falls silent.
+    world.create("Upstream", "team", "last", echo()).await.expect("an upstream");
+    let last = world.status(&Key::new("Upstream", "team", "last"), is_accepted).await;
+    let now = world.store.get(key).await.expect("the store works").expect("a record");
+    assert!(now == right && last.revision > right.revision, "{now:?}");
 }
