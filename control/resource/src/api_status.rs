@@ -127,7 +127,8 @@ impl ApiStatus {
         Self::failure(422, "Invalid", message).about(details)
     }
 
-    /// 422: the change is well in itself, and does not go together with the other objects.
+    /// 403: the change is well in itself, and does not go together with the other objects. As Kubernetes
+    /// answers for whoever else has a say; of a 422, clients show the causes and not what they are due to.
     #[must_use]
     pub fn refused(kind: &Kind, name: &str, reasons: &[String]) -> Self {
         let message = format!(
@@ -141,8 +142,8 @@ impl ApiStatus {
             field: String::new(),
         };
         let causes = reasons.iter().map(cause).collect();
-        let details = Details { causes, ..Details::of(kind, kind.name, name) };
-        Self::failure(422, "Invalid", message).about(details)
+        let details = Details { causes, ..Details::of(kind, kind.plural, name) };
+        Self::failure(403, "Forbidden", message).about(details)
     }
 
     /// 400: the request makes no sense.

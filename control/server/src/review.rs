@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Writer ─▶ Reviewer ─(Settings demand nothing)─▶ yes
-//!               └─Question─▶ control loop: translates with the change ─Objections─▶ 422, or yes
+//!               └─Question─▶ control loop: translates with the change ─Objections─▶ 403, or yes
 //! ```
 //!
 //! Two changes that are reviewed at the same time and do not go together may both pass: the second one

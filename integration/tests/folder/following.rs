@@ -54,6 +54,17 @@ fn wait_until_gone(stack: &Stack, name: &str) {
 }
 
 #[track_caller]
+fn wait_for_state(stack: &Stack, kind: &str, namespace: &str, name: &str, expected: &str) {
+    let waited = wait::until(LIMIT, &format!("{kind} {namespace}/{name} to be {expected}"), || {
+        let object = stack.rest().get(kind, namespace, name)?;
+        let state = object.pointer("/status/state").and_then(Value::as_str).unwrap_or_default();
+        ensure!(state == expected, "{state}");
+        Ok(())
+    });
+    waited.with_context(|| stack.logs()).expect("it is so");
+}
+
+#[track_caller]
 fn wait_for_log(stack: &Stack, words: &str) {
     let waited = wait::until(LIMIT, &format!("{words:?} in the log"), || {
         ensure!(stack.logs().contains(words), "not yet");
@@ -162,6 +173,46 @@ fn a_folder_may_be_a_link_that_is_swapped_and_may_be_away_for_a_while() {
     .expect("nothing is deleted");
     symlink(&one, &link).expect("a link");
     wait_for_port(&stack, "a", 1);
+}
+
+#[test]
+fn what_the_settings_forbid_is_told_and_changes_nothing() {
+    let folder = folder();
+    let root = folder.path();
+    let settings = "apiVersion: gloo.solo.io/v1\nkind: Settings\nmetadata: {name: default, namespace: \
+                    keyward-system}\nspec: {gateway: {validation: {alwaysAccept: false, allowWarnings: false}}}\n";
+    let site = |name: &str, domain: &str| {
+        format!(
+            "apiVersion: gateway.solo.io/v1\nkind: VirtualService\nmetadata: {{name: {name}, namespace: shop}}\n\
+             spec: {{virtualHost: {{domains: [{domain}], routes: [{{matchers: [{{prefix: /}}], routeAction: \
+             {{single: {{upstream: {{name: a}}}}}}}}]}}}}\n"
+        )
+    };
+    write(root, "settings.yaml", settings);
+    write(root, "a.yaml", &upstream("a", 1));
+    write(root, "one.yaml", &site("one", "shop.example"));
+    let stack = start(root);
+    wait_for_state(&stack, "Settings", "keyward-system", "default", "Accepted");
+    wait_for_state(&stack, "VirtualService", "shop", "one", "Accepted");
+
+    // A domain that is taken, and an upstream that is needed.
+    write(root, "two.yaml", &site("two", "shop.example"));
+    wait_for_log(&stack, "would be Rejected: ");
+    fs::remove_file(root.join("a.yaml")).expect("a file");
+    wait_for_log(&stack, "VirtualService shop/one would be Warning: ");
+    assert_eq!(stack.rest().names("VirtualService", "shop").expect("a list"), ["one"]);
+    assert_eq!(port(&stack, "a").ok(), Some(1));
+
+    write(root, "a.yaml", &upstream("a", 2));
+    write(root, "two.yaml", &site("two", "two.shop.example"));
+    wait_for_state(&stack, "VirtualService", "shop", "two", "Accepted");
+    wait_for_port(&stack, "a", 2);
+    wait_for_log(&stack, "the folder of resources is well again");
+    // All goes at once: who needs it first.
+    for file in ["one.yaml", "two.yaml", "a.yaml"] {
+        fs::remove_file(root.join(file)).expect("a file");
+    }
+    wait_until_gone(&stack, "a");
 }
 
 #[test]

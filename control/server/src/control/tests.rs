@@ -170,7 +170,7 @@ impl Drop for World {
 /// That a change was refused, and what was said of whom.
 fn refusal(outcome: Result<Written, ApiStatus>) -> String {
     let status = outcome.expect_err("it is refused");
-    assert_eq!((status.code, status.reason), (422, "Invalid"), "{}", status.message);
+    assert_eq!((status.code, status.reason), (403, "Forbidden"), "{}", status.message);
     status.message
 }
 
