@@ -10,6 +10,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::scalar::parse_long_duration;
 use crate::error::{FieldError, FieldErrorReason};
 use crate::schema::Message;
 

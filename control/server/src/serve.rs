@@ -37,6 +37,7 @@ use crate::published::Published;
 use crate::rest::{self, HostGuard};
 use crate::review::Reviewer;
 use crate::statuses::StatusWriter;
+use crate::tls_files;
 
 /// The proxy that is served when nothing else is said.
 const PROXY: &str = "gateway-proxy";
@@ -87,6 +88,7 @@ async fn start(
 ) -> anyhow::Result<JoinSet<anyhow::Result<()>>> {
     let tokens = TokenFile::new(&args.data);
     let exposure = exposure::decide(args, has_tokens(&tokens)?)?;
+    let tls_files = tls_files::folder(args)?;
     let pki = Folder::new(&exposure::pki_path(args));
     if exposure.make_authority {
         exposure::make_authority(&pki)?;
@@ -125,6 +127,7 @@ async fn start(
         default_gateway: args.gateway,
         default_tls_gateway: args.gateway_tls,
         one_way_tls: false,
+        tls_files,
         watch_namespaces: BTreeSet::new(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
         own_ports: own_ports(args, grpc_tls.is_some()),

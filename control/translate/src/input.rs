@@ -40,6 +40,9 @@ pub struct Settings {
     pub default_tls_gateway: SocketAddr,
     /// No certificate is asked of clients where the configuration leaves it open, even with a root CA.
     pub one_way_tls: bool,
+    /// The folder on the machines of proxies below which `sslFiles` may name files, without a slash at its
+    /// end; none: nowhere.
+    pub tls_files: Option<String>,
     /// The namespaces that are looked at beside the one of the installation; none means all.
     pub watch_namespaces: BTreeSet<String>,
     /// The Envoy cluster of the control server, in every proxy's bootstrap.

@@ -55,6 +55,7 @@ impl PureControl {
             own_ports: Vec::new(),
             default_tls_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8443)),
             one_way_tls: false,
+            tls_files: None,
             watch_namespaces: BTreeSet::new(),
             circuit_breakers: CircuitBreakers::default(),
             routing: Routing::default(),

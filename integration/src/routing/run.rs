@@ -60,6 +60,7 @@ fn settings() -> Settings {
         default_tls_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8443)),
         circuit_breakers: Default::default(),
         one_way_tls: false,
+        tls_files: Some("/testdata".to_owned()),
         watch_namespaces: Default::default(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
         own_ports: vec![

@@ -36,6 +36,8 @@ pub struct Options {
     pub no_envoy: bool,
     /// More flags of `keyward serve`.
     pub flags: Vec<String>,
+    /// The environment of the server, which Envoy inherits: names and values.
+    pub environment: Vec<(String, String)>,
     /// Commands of `keyward` that are run on the data folder before the server starts for the first
     /// time, each as its words.
     pub before: Vec<Vec<String>>,
@@ -51,6 +53,7 @@ pub struct Stack {
     rest: SocketAddr,
     xds: SocketAddr,
     gateway: SocketAddr,
+    gateway_tls: SocketAddr,
     admin: SocketAddr,
 }
 
@@ -72,6 +75,7 @@ impl Default for Options {
             wait_for_keys: Duration::from_secs(5),
             no_envoy: false,
             flags: Vec::new(),
+            environment: Vec::new(),
             before: Vec::new(),
         }
     }
@@ -93,7 +97,10 @@ impl Stack {
         let data = if memory.is_dir() { temporary(memory) } else { temporary(&std::env::temp_dir()) }?;
         let upstream = Upstream::start()?;
         let (rest, xds, gateway, admin) = (loopback()?, loopback()?, loopback()?, loopback()?);
-        let mut stack = Self { options, folder, data, server: None, upstream, rest, xds, gateway, admin };
+        let gateway_tls = loopback()?;
+        let server = None;
+        let mut stack =
+            Self { options, folder, data, server, upstream, rest, xds, gateway, gateway_tls, admin };
         for words in stack.options.before.clone() {
             stack.run(&words)?;
         }
@@ -119,6 +126,7 @@ impl Stack {
             .args(["--rest", &self.rest.to_string()])
             .args(["--xds", &self.xds.to_string()])
             .args(["--gateway", &self.gateway.to_string()])
+            .args(["--gateway-tls", &self.gateway_tls.to_string()])
             .args(["--admin", &self.admin.to_string()])
             .args(["--envoy-concurrency", &self.options.concurrency.to_string()])
             .args(["--wait-for-keys", &self.options.wait_for_keys.as_millis().to_string()])
@@ -133,6 +141,7 @@ impl Stack {
         if let Some(filter) = &self.options.filter {
             command.arg("--filter").arg(filter);
         }
+        command.envs(self.options.environment.iter().map(|(name, value)| (name, value)));
         self.server = Some(Process::start(&mut command, &self.folder.path().join("server.log"))?);
         let rest = self.rest();
         let ready = wait::until(START_LIMIT, "the control server to be ready", || {

@@ -29,6 +29,11 @@ fn good(name: &str, host: &str, status: u16) -> Value {
     answering(name, host, status, &file("web.crt"), &file("web.key"))
 }
 
+/// Where no file is.
+fn nowhere(name: &str) -> String {
+    paths::testdata("nowhere").join(name).display().to_string()
+}
+
 /// Waits until the status of a virtual service is this one, with this in its reason.
 fn stands(stack: &Stack, name: &str, state: &str, reason: &str) -> String {
     let stood = wait::until(SOON, &format!("{name} to be {state}"), || {
@@ -52,7 +57,7 @@ fn what_a_proxy_refuses_is_withheld_alone_until_it_is_corrected() {
     both(&stack, address, 210, 210);
 
     // One after the other without a pause: they go out together, or nearly.
-    stack.rest().apply(&answering("site", NAME, 211, "/nowhere/tls.crt", "/nowhere/tls.key")).unwrap();
+    stack.rest().apply(&answering("site", NAME, 211, &nowhere("tls.crt"), &nowhere("tls.key"))).unwrap();
     stack.rest().apply(&good("neighbour", NEIGHBOUR, 211)).unwrap();
     let reason = stands(&stack, "site", "Rejected", "/nowhere/");
     assert!(reason.contains("refuses it"), "{reason}");

@@ -69,6 +69,6 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     if routes.is_empty() {
         warnings.push("spec has no routes".to_owned());
     }
-    warnings.extend(reach::never_reached(&routes, Scope::Table(&meta), "spec"));
+    warnings.extend(reach::never_reached(&routes, Scope::Table(&meta)));
     Some(Resource::RouteTable(RouteTable { meta, weight: weight?, routes, warnings }))
 }

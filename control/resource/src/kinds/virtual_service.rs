@@ -126,7 +126,7 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     if routes.is_empty() {
         warnings.push("spec.virtualHost has no routes: every request gets 404".to_owned());
     }
-    warnings.extend(reach::never_reached(&routes, Scope::Host(&meta), "spec.virtualHost"));
+    warnings.extend(reach::never_reached(&routes, Scope::Host(&meta)));
     Some(Resource::VirtualService(VirtualService {
         meta,
         domains,

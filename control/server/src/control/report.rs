@@ -1,6 +1,6 @@
 //! What there is to say of each object: what translation found, and what proxies refuse.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use keyward_resource::{ObjectKey, Report, Reports, State};
@@ -13,6 +13,9 @@ use crate::published::Published;
 /// So much of a proxy's words is told: a reason is stored, shown and logged, and Envoy often writes out
 /// all of what it refuses, which says no more than the object itself.
 const MAX_WORDS: usize = 1024;
+
+/// The kind that shows what a proxy is told.
+const PROXY: &str = "Proxy";
 
 /// A resource that a proxy refuses as it is told now.
 struct Refusal {
@@ -137,9 +140,18 @@ impl ControlLoop {
     /// Says of each Proxy whether the proxies of its name take what they are told. It is pending as long
     /// as none is connected.
     fn report_proxies(&self, reports: &mut Reports) {
+        let connected: BTreeSet<Arc<str>> =
+            self.outlets.ads.clients().into_iter().map(|client| client.client.node_key).collect();
+        for object in self.objects.versions().keys().filter(|object| object.kind == PROXY) {
+            let role = format!("{}~{}", object.namespace, object.name);
+            if !connected.contains(role.as_str()) {
+                let reason = format!("no proxy is connected whose role (node.metadata.role) is {role}");
+                reports.pend(object.clone(), reason);
+            }
+        }
         for client in self.outlets.ads.clients() {
             let Some((namespace, name)) = client.client.node_key.split_once('~') else { continue };
-            let object = ObjectKey::new("Proxy", namespace, name);
+            let object = ObjectKey::new(PROXY, namespace, name);
             if !self.objects.versions().contains_key(&object) {
                 continue;
             }

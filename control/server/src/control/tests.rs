@@ -31,6 +31,7 @@ fn settings() -> Settings {
         default_gateway: ([127, 0, 0, 1], 8080).into(),
         default_tls_gateway: ([127, 0, 0, 1], 8443).into(),
         one_way_tls: false,
+        tls_files: None,
         watch_namespaces: BTreeSet::new(),
         control_cluster: "control".to_owned(),
         own_ports: Vec::new(),

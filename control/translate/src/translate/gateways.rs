@@ -1,5 +1,7 @@
 //! Which Gateways open which address on which proxy.
 
+mod defaults;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -11,7 +13,6 @@ use keyward_resource::{ObjectKey, ObjectRef, Reports};
 use super::age;
 use super::kind::GATEWAY;
 use crate::input::{Input, Settings};
-use crate::proxy::names;
 
 /// One address of one proxy.
 pub(super) struct Binding {
@@ -62,9 +63,6 @@ pub(super) fn bind(
     let withheld = |reference: &ObjectRef| input.withheld.contains(&key(reference));
     let unreadable = input.withheld.iter().filter(|object| object.kind == GATEWAY);
     let unreadable: Vec<ObjectRef> = unreadable.map(ObjectKey::object_ref).collect();
-    if input.gateways.is_empty() && unreadable.is_empty() {
-        return Bindings { all: default_bindings(settings), last_good: BTreeMap::new() };
-    }
     let mut oldest_first: Vec<(&ObjectRef, &Arc<Gateway>)> = input.gateways.iter().collect();
     oldest_first.sort_by_key(|(_, gateway)| age(&gateway.meta));
 
@@ -105,6 +103,7 @@ pub(super) fn bind(
     }
     let mut all: Vec<Binding> =
         used.into_values().flat_map(|(gateway, outdated)| bindings_of(gateway, outdated)).collect();
+    defaults::add(&mut all, input, settings, last_good, reports);
     all.sort_by(|a, b| (&a.proxy, a.address).cmp(&(&b.proxy, b.address)));
     Bindings { all, last_good: remembered }
 }
@@ -141,19 +140,6 @@ fn bindings_of(gateway: &Arc<Gateway>, outdated: bool) -> Vec<Binding> {
         selection: gateway.selection.clone(),
     };
     proxies(gateway).into_iter().map(binding).collect()
-}
-
-/// What is there when no Gateway is declared: all virtual services, with TLS and without.
-fn default_bindings(settings: &Settings) -> Vec<Binding> {
-    let binding = |address, ssl| Binding {
-        proxy: names::DEFAULT_PROXY.to_owned(),
-        address,
-        ssl,
-        gateway: None,
-        outdated: false,
-        selection: Selection::all(),
-    };
-    vec![binding(settings.default_gateway, false), binding(settings.default_tls_gateway, true)]
 }
 
 /// Whether two addresses with the same port cannot both be listened on: `::` takes IPv4 as well.

@@ -8,7 +8,9 @@
 //!                              └ else ─▶ matcher × action × authentication     (leaf, target, guard)
 //! ```
 
+mod cors;
 mod guard;
+mod host_header;
 mod leaf;
 mod matchers;
 mod options;
@@ -135,7 +137,9 @@ fn closed_route(
     let name = names::route(Some(&auth_id), host, steps, 0);
     let auth = Auth::Denied { auth_id, reason };
     let action = Action::to_cluster(names::closed_cluster(virtual_service));
-    Route { name, path: names::route_path(virtual_service, steps), ..Route::new(from, matcher, auth, action) }
+    let label = steps.last().map(|step| step.label.clone()).unwrap_or_default();
+    let path = names::route_path(virtual_service, steps);
+    Route { name, path, label, ..Route::new(from, matcher, auth, action) }
 }
 
 // === impl Compiler ===
@@ -223,7 +227,7 @@ impl Compiled {
         for note in &self.notes {
             let object = note.object.clone();
             match note.state {
-                State::Accepted => reports.accept(object),
+                State::Pending | State::Accepted => reports.accept(object),
                 State::Warning => reports.warn(object, note.reason.clone()),
                 State::Rejected => reports.reject(object, note.reason.clone()),
             }

@@ -83,9 +83,9 @@ impl Translator {
         let mut reports = Reports::default();
         let mut remembered = LastGood::default();
         let settings = settings::effective(input, settings, last_good, &mut remembered, &mut reports);
-        let (input, settings) = (&*settings::watched(input, &settings), &settings);
+        let (input, settings) = (&*settings::watched(input, &settings, &mut reports), &settings);
         let auth_configs = auth_configs::check(input, settings, &mut reports);
-        let secrets = Secrets::new(input, last_good.secrets.clone());
+        let secrets = Secrets::new(input, settings, last_good.secrets.clone());
         let known = Known {
             settings,
             auth_headers: auth_configs.headers(settings),

@@ -108,6 +108,8 @@ pub(super) fn choose(
             chosen.insert(reference, Chosen { version: Arc::clone(version), tls: tls.ok().flatten() });
         } else {
             problems.into_iter().flatten().for_each(|reason| reports.reject(key.clone(), reason));
+            // Others may have brought its chain back.
+            let tls = tls.or_else(|_| resolve(version, Versions::LastGood));
             let complete = tls.is_ok();
             rejected.push(Rejected { version, key, tls: tls.ok().flatten(), complete });
         }

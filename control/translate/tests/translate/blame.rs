@@ -38,7 +38,7 @@ fn words(objects: &[ObjectKey]) -> Vec<String> {
 }
 
 const ALL: [&str; 4] = [
-    "Gateway default/only",
+    "Gateway keyward-system/only",
     "VirtualService default/ant",
     "VirtualService default/ant.b",
     "VirtualService default/late",
@@ -235,13 +235,13 @@ fn a_listener_with_tls_may_be_the_fault_of_who_says_how_tls_is_spoken() {
     let blamed = |message: &str| words(&resources.blame(LISTENER, LISTENER_NAME, message).named);
     let chains = ["VirtualService default/web", "VirtualService default/shop"];
     for (message, expected) in [
-        ("cannot bind '127.0.0.1:8080': Address already in use", vec!["Gateway default/only"]),
+        ("cannot bind '127.0.0.1:8080': Address already in use", vec!["Gateway keyward-system/only"]),
         ("FilterChains[0]: bad", vec![chains[0]]),
         ("FilterChains[1]: bad", vec![chains[1]]),
         ("filter chain 'listener-127.0.0.1-8080-routes-shop.example.com': bad", vec![chains[1]]),
         ("Failed to initialize cipher suites [ECDHE-A|COMMON]", chains.iter().rev().copied().collect()),
         ("ciphers were rejected when tried individually: ECDHE-A", vec![chains[0]]),
-        ("bad", vec!["Gateway default/only", chains[1], chains[0]]),
+        ("bad", vec!["Gateway keyward-system/only", chains[1], chains[0]]),
     ] {
         assert_eq!(blamed(message), expected, "{message}");
     }

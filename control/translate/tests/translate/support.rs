@@ -32,6 +32,7 @@ pub(crate) fn settings() -> Settings {
         default_gateway: SocketAddr::from(([127, 0, 0, 1], 8080)),
         default_tls_gateway: SocketAddr::from(([127, 0, 0, 1], 8443)),
         one_way_tls: false,
+        tls_files: Some("/testdata".to_owned()),
         watch_namespaces: BTreeSet::new(),
         control_cluster: "keyward_control".to_owned(),
         own_ports: own_ports(),
@@ -143,8 +144,9 @@ pub(crate) fn virtual_service(name: &str, domains: &[&str], routes: Vec<Route>) 
     }
 }
 
+/// One of the installation, in whose place no default one stands.
 pub(crate) fn gateway(name: &str, address: SocketAddr) -> Gateway {
-    Gateway::new(meta("default", name, ""), address.ip(), address.port())
+    Gateway::new(meta("keyward-system", name, ""), address.ip(), address.port())
 }
 
 /// A Secret with a certificate or with root certificates of `testdata/tls`, or both.

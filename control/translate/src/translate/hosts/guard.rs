@@ -45,7 +45,7 @@ impl Compiler<'_> {
             let Some(header) = asked else { continue };
             let why = format!(
                 "a matcher of {} asks for header {}, which is taken out of a request with a valid key",
-                route.path, header.name
+                route.label, header.name
             );
             let what =
                 "every request that it could mean is denied with 403; forwardKey: true keeps the header";
@@ -53,8 +53,8 @@ impl Compiler<'_> {
             let mut matcher = route.matcher.clone();
             matcher.headers.retain(|header| !removed.contains(&header.name));
             let closed = closed_route(&self.reference(), &self.host_name, &[], matcher, why);
-            let (path, from) = (route.path.clone(), route.from.clone());
-            *route = Route { path, from, ..closed };
+            let (path, label, from) = (route.path.clone(), route.label.clone(), route.from.clone());
+            *route = Route { path, label, from, ..closed };
         }
         self.routes = routes;
     }

@@ -45,7 +45,10 @@ impl Compiler<'_> {
             self.warn(place.owner, format!("{reason}: every request of {label} is denied with 403"));
         }
         let action = match &spec.action {
-            ActionSpec::Forward(target) => self.forward(&At { place, label, auth: &auth }, target, &options),
+            ActionSpec::Forward(target) => {
+                self.check_host_header(place, &options, &auth, label);
+                self.forward(&At { place, label, auth: &auth }, target, &options)
+            }
             ActionSpec::Redirect(redirect) => Action::Redirect(redirect.clone()),
             ActionSpec::DirectResponse(response) => Action::DirectResponse(response.clone()),
             ActionSpec::Delegate(_) => return Vec::new(),
@@ -53,7 +56,7 @@ impl Compiler<'_> {
         let headers = options.header_manipulation;
         let auths = std::slice::from_ref(&auth);
         let header_manipulation = self.guarded(place.owner, label, headers.as_ref(), auths);
-        let cors = options.cors.or_else(|| self.options.cors.clone());
+        let cors = self.cors(place, options.cors.as_ref(), label);
         let path = names::route_path(&self.reference(), steps);
         let mut routes = Vec::with_capacity(matchers.len());
         for (index, matcher) in matchers.iter().enumerate() {
@@ -68,12 +71,13 @@ impl Compiler<'_> {
             routes.push(Route {
                 name: names::route(auth.auth_id(), &self.host_name, steps, index),
                 path: path.clone(),
+                label: label.to_owned(),
                 from: place.owner.clone(),
                 matcher,
                 auth: auth.clone(),
                 action: action.clone(),
                 header_manipulation: header_manipulation.clone(),
-                cors: cors.clone().filter(|cors| !cors.disable_for_route),
+                cors: cors.clone(),
                 faults: options.faults.clone(),
             });
         }
