@@ -33,10 +33,9 @@ pub struct Settings {
     pub identity_header: String,
     /// How long a request waits for keys after a start, in milliseconds.
     pub wait_for_keys_ms: u32,
-    /// The address of the Gateway that exists when none is declared.
+    /// The address of the default Gateway, which exists unless others stand in its place.
     pub default_gateway: SocketAddr,
-    /// The address of the Gateway with TLS that exists when none is declared. It is opened when a
-    /// VirtualService has a certificate.
+    /// The address of the default Gateway with TLS. It is opened when a VirtualService has a certificate.
     pub default_tls_gateway: SocketAddr,
     /// No certificate is asked of clients where the configuration leaves it open, even with a root CA.
     pub one_way_tls: bool,
