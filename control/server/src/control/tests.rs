@@ -175,6 +175,30 @@ fn refusal(outcome: Result<Written, ApiStatus>) -> String {
     status.message
 }
 
+/// Nobody would know what to wait for.
+#[tokio::test]
+async fn what_is_pending_says_why() {
+    let mut world = World::start().await;
+    world.create("VirtualService", "away", "site", site("example.com")).await.expect("a VirtualService");
+    world.create("Proxy", "keyward-system", "edge", json!({ "spec": {} })).await.expect("a Proxy");
+    let spec = json!({ "watchNamespaces": ["team"] });
+    world.create("Settings", "keyward-system", "default", installation(spec)).await.expect("Settings");
+    for (kind, namespace, name, why) in [
+        ("VirtualService", "away", "site", "its namespace is not watched"),
+        ("Proxy", "keyward-system", "edge", "no proxy is connected whose role"),
+    ] {
+        let object = ObjectKey::new(kind, namespace, name);
+        let says = |published: &Arc<Published>| {
+            let report = published.reports.get(&object);
+            report.is_some_and(|report| {
+                report.state == State::Pending && report.reasons.iter().any(|reason| reason.contains(why))
+            })
+        };
+        let wait = world.published.wait_for(says);
+        tokio::time::timeout(PATIENCE, wait).await.expect("in time").expect("the loop runs");
+    }
+}
+
 #[tokio::test]
 async fn keys_of_a_namespace_count_while_it_is_watched() {
     let mut world = World::start().await;
