@@ -7,6 +7,10 @@ use envoy_types::pb::envoy::config::core::v3::transport_socket::ConfigType;
 use envoy_types::pb::envoy::config::endpoint::v3::lb_endpoint::HostIdentifier;
 use envoy_types::pb::envoy::config::endpoint::v3::{ClusterLoadAssignment, LbEndpoint};
 use envoy_types::pb::envoy::extensions::clusters::dns::v3::DnsCluster;
+use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::HeaderMutation;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::{
+    HttpFilter, http_filter,
+};
 use envoy_types::pb::envoy::extensions::transport_sockets::proxy_protocol::v3::ProxyProtocolUpstreamTransport;
 use envoy_types::pb::envoy::extensions::transport_sockets::raw_buffer::v3::RawBuffer;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::UpstreamTlsContext;
@@ -52,9 +56,22 @@ pub(super) fn cluster(cluster: &Cluster) -> Value {
     });
     put(&mut shown, "transportSocketMatches", matches.collect::<Vec<_>>());
     if let Some(options) = cluster.typed_extension_protocol_options.values().next() {
-        shown["http"] = debug::message(&unpack::<HttpProtocolOptions>(options));
+        let mut options: HttpProtocolOptions = unpack(options);
+        let filters: Vec<Value> = options.http_filters.drain(..).map(|one| filter(&one)).collect();
+        shown["http"] = debug::message(&options);
+        put(&mut shown, "httpFilters", filters);
     }
     shown
+}
+
+fn filter(filter: &HttpFilter) -> Value {
+    let Some(http_filter::ConfigType::TypedConfig(config)) = &filter.config_type else {
+        panic!("no typed config")
+    };
+    if config.type_url == HeaderMutation::type_url() {
+        return json!({ "name": filter.name, "mutations": debug::message(&unpack::<HeaderMutation>(config).mutations) });
+    }
+    json!({ "name": filter.name })
 }
 
 fn transport(socket: &TransportSocket) -> Value {
