@@ -36,8 +36,6 @@ pub struct Options {
     pub no_envoy: bool,
     /// More flags of `keyward serve`.
     pub flags: Vec<String>,
-    /// The environment of the server, which Envoy inherits: names and values.
-    pub environment: Vec<(String, String)>,
     /// Commands of `keyward` that are run on the data folder before the server starts for the first
     /// time, each as its words.
     pub before: Vec<Vec<String>>,
@@ -75,7 +73,6 @@ impl Default for Options {
             wait_for_keys: Duration::from_secs(5),
             no_envoy: false,
             flags: Vec::new(),
-            environment: Vec::new(),
             before: Vec::new(),
         }
     }
@@ -141,7 +138,6 @@ impl Stack {
         if let Some(filter) = &self.options.filter {
             command.arg("--filter").arg(filter);
         }
-        command.envs(self.options.environment.iter().map(|(name, value)| (name, value)));
         self.server = Some(Process::start(&mut command, &self.folder.path().join("server.log"))?);
         let rest = self.rest();
         let ready = wait::until(START_LIMIT, "the control server to be ready", || {
