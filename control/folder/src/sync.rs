@@ -29,6 +29,8 @@ pub(crate) struct Synchronizer {
 pub(crate) struct Outcome {
     /// What is wrong.
     pub(crate) problems: Vec<Problem>,
+    /// So many objects stay although no file has them, because no file has any.
+    pub(crate) kept: usize,
     /// Objects are in no file, and go if they are still in none soon.
     pub(crate) is_waiting: bool,
     /// Something did not work that may work later.
@@ -75,13 +77,18 @@ fn target_of(key: &Key) -> Option<Target> {
 // === impl Synchronizer ===
 
 impl Synchronizer {
-    /// Finds the objects that came from the folder before.
+    /// Finds the objects that came from the folder before. They all go when no file has any object, but
+    /// only if the folder `may_be_empty`.
     ///
     /// # Errors
     ///
     /// When the store fails.
-    pub(crate) async fn load(writer: Writer, store: Arc<dyn Store>) -> Result<Self, StoreError> {
-        let mut known = Known::default();
+    pub(crate) async fn load(
+        writer: Writer,
+        store: Arc<dyn Store>,
+        may_be_empty: bool,
+    ) -> Result<Self, StoreError> {
+        let mut known = Known { may_be_empty, ..Known::default() };
         for kind in KINDS {
             let mut after = None;
             loop {
@@ -105,7 +112,7 @@ impl Synchronizer {
     /// objects of the folder since they were applied.
     pub(crate) async fn look(&mut self, files: &Files, thorough: bool, now: Instant) -> Outcome {
         let plan = plan(files, &mut self.known, now);
-        let mut outcome = Outcome { problems: plan.problems, ..Outcome::default() };
+        let mut outcome = Outcome { problems: plan.problems, kept: plan.kept, ..Outcome::default() };
         for wanted in plan.apply {
             if !thorough && self.is_applied(&wanted) {
                 continue;

@@ -17,6 +17,11 @@ pub struct ServeArgs {
     #[arg(long, env = "KEYWARD_RESOURCES", value_name = "DIR")]
     pub resources: Option<PathBuf>,
 
+    /// Deletes all objects of --resources when no file there has any object. Without this they stay, as an
+    /// empty folder is mostly one that is not mounted.
+    #[arg(long, env = "KEYWARD_RESOURCES_MAY_BE_EMPTY", requires = "resources")]
+    pub resources_may_be_empty: bool,
+
     /// Address of the REST resource API.
     #[arg(long, env = "KEYWARD_REST", default_value = "127.0.0.1:9080", value_name = "ADDR")]
     pub rest: SocketAddr,

@@ -97,8 +97,7 @@ impl Remembered {
     pub(crate) fn saw(&mut self, content: &Content) {
         let Content { object, value, revision, created } = content;
         // Of API keys there may be a million, and none is ever fallen back to.
-        let is_key =
-            object.kind == "Secret" && value["type"].as_str().map(canonical_type) == Some(KEY_TYPE);
+        let is_key = object.kind == "Secret" && value["type"].as_str().map(canonical_type) == Some(KEY_TYPE);
         if KEPT.contains(&object.kind) && !is_key {
             let body = wrap(value, revision.0, created.0);
             self.versions.entry(object.clone()).or_default().insert(revision.0, body);

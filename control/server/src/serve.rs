@@ -99,6 +99,7 @@ async fn start(
     let rest = listen(args.rest, "the REST API", "--rest").await?;
     let grpc = listen(args.xds, "xDS and the key stream", "--xds").await?;
     let resources = args.resources.as_deref().map(open_resources).transpose()?;
+    let resources = resources.map(|folder| folder.that_may_be_empty(args.resources_may_be_empty));
     let envoy = if args.no_envoy { None } else { Some(find_envoy(args)?) };
     let filter = match &args.filter {
         Some(path) => std::fs::read(path)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use keyward_resource::{ObjectKey, Report, Reports, State};
 use keyward_translate::xds::{LISTENER, ROUTE};
+use keyward_xds::printable;
 use tokio::time::Instant;
 
 use super::{ControlLoop, REPORT_STEP, Told};
@@ -26,15 +27,15 @@ struct Refusal {
     words: String,
 }
 
-/// The words of a proxy, without what they must not bring along: Envoy keeps contents of secrets out of
+/// The words of a proxy on one line, without what they must not bring along: Envoy keeps contents of secrets out of
 /// its messages, and no PEM block gets through here if it ever does not.
 pub(super) fn words(message: &str) -> String {
     /// How every key and certificate begins.
     const PEM: &str = "-----BEGIN";
     let message = message.trim();
     let safe = message.split(PEM).next().unwrap_or_default();
-    let cut = &safe[..safe.floor_char_boundary(MAX_WORDS)];
-    if cut.len() == message.len() { cut.to_owned() } else { format!("{}...", cut.trim_end()) }
+    let shown = printable(safe.trim_end(), MAX_WORDS);
+    if safe.len() == message.len() { shown } else { format!("{shown}...") }
 }
 
 // === impl Refusal ===
@@ -157,7 +158,7 @@ impl ControlLoop {
             }
             reports.accept(object.clone());
             for refused in client.types.iter().flat_map(|one_type| &one_type.rejected) {
-                let (node, name) = (&client.client.node_id, &refused.name);
+                let (node, name) = (&client.client.node_id, printable(&refused.name, MAX_WORDS));
                 let message = words(&refused.message);
                 reports.reject(object.clone(), format!("proxy {node} refuses {name}: {message}"));
             }

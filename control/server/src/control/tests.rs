@@ -353,3 +353,15 @@ async fn a_status_that_somebody_else_wrote_does_not_stay() {
     let now = world.store.get(key).await.expect("the store works").expect("a record");
     assert!(now == right && last.revision > right.revision, "{now:?}");
 }
+
+#[test]
+fn the_words_of_a_proxy_are_one_line_without_anything_secret() {
+    for (said, told) in [
+        (" bad route \n", "bad route"),
+        ("a\nERROR b\r\u{1b}[31m", "a\\nERROR b\\r\\u{1b}[31m"),
+        ("no key: -----BEGIN PRIVATE KEY-----\nabc", "no key:..."),
+    ] {
+        assert_eq!(report::words(said), told);
+    }
+    assert!(report::words(&"\n".repeat(1_000_000)).len() <= 1024);
+}
