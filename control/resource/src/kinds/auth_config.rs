@@ -11,6 +11,7 @@ use crate::kinds::Resource;
 use crate::meta::Meta;
 use crate::reader::{List, Node, Object};
 use crate::schema::{Field, Message, Type};
+use crate::syntax::headers;
 
 pub use api_key::{ApiKeyAuth, MetadataEntry};
 pub use rule::AuthRule;
@@ -186,7 +187,7 @@ fn step(
 fn check_headers(list: &List<'_>, steps: &[AuthStep]) {
     for (item, step) in list.iter().zip(steps) {
         for header in step.api_key_auth.headers_from_metadata.keys() {
-            if steps.iter().any(|other| other.api_key_auth.header_name == *header) {
+            if steps.iter().any(|other| headers::same(&other.api_key_auth.header_name, header)) {
                 item.invalid(format_args!(
                     "the header {header:?} carries a key, so no metadata can go there"
                 ));

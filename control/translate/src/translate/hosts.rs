@@ -9,6 +9,7 @@
 //! ```
 
 mod cors;
+mod demand;
 mod guard;
 mod host_header;
 mod leaf;
@@ -25,6 +26,7 @@ use keyward_resource::kinds::route::RouteTableSelector;
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports, State};
 
+pub(super) use self::demand::{Ask, Demand, Use};
 use self::walk::Place;
 use super::Known;
 use super::kind::{ROUTE_TABLE, VIRTUAL_SERVICE};
@@ -42,6 +44,7 @@ pub(super) struct Compiled {
     pub(super) host: Arc<VirtualHost>,
     pub(super) notes: Vec<Note>,
     pub(super) reads: Reads,
+    pub(super) demand: Demand,
 }
 
 /// Something to say about an object.
@@ -72,6 +75,7 @@ struct Compiler<'a> {
     routes: Vec<Route>,
     notes: Vec<Note>,
     reads: Reads,
+    demand: Demand,
     made_from: BTreeSet<ObjectKey>,
     /// How many routes were looked at.
     walked: usize,
@@ -90,6 +94,7 @@ pub(super) fn compile(virtual_service: &VirtualService, known: &Known<'_>) -> Co
         routes: Vec::new(),
         notes: Vec::new(),
         reads: Reads::default(),
+        demand: Demand::default(),
         made_from: BTreeSet::new(),
         walked: 0,
     };
@@ -159,7 +164,7 @@ impl<'a> Compiler<'a> {
             },
             routes: self.routes,
         };
-        Compiled { host: Arc::new(host), notes: self.notes, reads: self.reads }
+        Compiled { host: Arc::new(host), notes: self.notes, reads: self.reads, demand: self.demand }
     }
 
     fn reference(&self) -> ObjectRef {
@@ -216,6 +221,7 @@ impl<'a> Compiler<'a> {
         self.warn_top(format!("{reason}: every request is denied with 403"));
         let matcher = RouteMatcher::prefix("/");
         self.routes = vec![closed_route(&self.reference(), &self.host_name, &[], matcher, reason)];
+        self.demand = Demand::default();
     }
 }
 

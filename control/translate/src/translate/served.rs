@@ -11,6 +11,7 @@ use super::age;
 use super::claims::Claims;
 use super::gateways::Binding;
 use super::kind::VIRTUAL_SERVICE;
+use super::refused::Refused;
 use super::tls::{self, Downstream, Item, Secrets, Versions};
 use crate::input::{Input, Settings};
 use crate::proxy::{Chain, ChainTls, TlsTerms, VirtualHost, names};
@@ -76,6 +77,7 @@ pub(super) fn choose(
     settings: &Settings,
     bindings: &[Binding],
     secrets: &Secrets<'_>,
+    refused: &Refused,
     last_good: &BTreeMap<ObjectRef, Arc<VirtualService>>,
     reports: &mut Reports,
 ) -> Served {
@@ -100,6 +102,7 @@ pub(super) fn choose(
         let tls = resolve(version, Versions::Current);
         let problems = match &tls {
             _ if input.withheld.contains(&key) => None,
+            _ if refused.current(&key).is_some() => refused.current(&key).map(<[String]>::to_vec),
             Err(problem) => Some(vec![format!("sslConfig: {problem}")]),
             Ok(tls) => Some(claim(version, tls.as_ref(), bindings, &mut claims)),
         };
@@ -125,6 +128,10 @@ pub(super) fn choose(
         // What is wrong with a version may be its Secret alone.
         let itself = input.virtual_services.get(&reference).filter(|_| !input.withheld.contains(key));
         let Some(good) = before.or(itself) else { continue };
+        let is_refused = refused.current(key).is_some() && itself.is_some_and(|one| Arc::ptr_eq(one, good));
+        if is_refused || refused.is_last_good(key) {
+            continue;
+        }
         let Ok(tls) = resolve(good, Versions::LastGood) else { continue };
         if claim(good, tls.as_ref(), bindings, &mut claims).is_empty() {
             remembered.insert(reference.clone(), Arc::clone(good));

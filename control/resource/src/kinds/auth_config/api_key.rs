@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::kinds::secret::KEY_FIELD;
 use crate::meta::{Meta, ObjectRef};
 use crate::metadata::{self, REFERENCE};
 use crate::reader::{Node, Object};
 use crate::schema::{Field, Message, Type};
-use crate::syntax;
+use crate::syntax::{self, headers};
 
 /// `spec.configs[].apiKeyAuth`, the storage block and the deprecated fields made one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +38,12 @@ pub(super) static API_KEY_AUTH: Message = Message {
     doc: "A request must carry the API key of a Secret. The name of the Secret is the identity of the caller, \
           which the upstream is told in the header `x-user-id`.",
     fields: &[
-        Field::new("headerName", Type::String, "The header that carries the key. Default `api-key`."),
+        Field::new(
+            "headerName",
+            Type::String,
+            "The header that carries the key. Default `api-key`. Headers with another meaning, such as `host`, \
+             `cookie` and `x-forwarded-for`, are refused; `authorization` is not.",
+        ),
         Field::new(
             "k8sSecretApikeyStorage",
             Type::Object(&STORAGE),
@@ -56,8 +62,9 @@ pub(super) static API_KEY_AUTH: Message = Message {
         Field::new(
             "headersFromMetadataEntry",
             Type::Map(&Type::Object(&METADATA_ENTRY)),
-            "Headers for the upstream by name, and which entry in the data of the Secret fills each. What the \
-             client sends in these headers is removed.",
+            "Headers for the upstream by name, and which entry in the data of the Secret fills each. While a route \
+             uses the AuthConfig, what clients send in these headers is removed from every request to its proxy, \
+             so headers with another meaning are refused.",
         ),
         Field::new(
             "headersFromMetadata",
@@ -102,7 +109,7 @@ static METADATA_ENTRY: Message = Message {
     name: "ApiKeyMetadataEntry",
     doc: "An entry in the data of the Secret that holds a key.",
     fields: &[
-        Field::required("name", Type::String, "The name of the entry."),
+        Field::required("name", Type::String, "The name of the entry. The key itself is not told."),
         Field::new(
             "required",
             Type::Boolean,
@@ -114,6 +121,8 @@ static METADATA_ENTRY: Message = Message {
 
 /// The header that carries the key when none is named.
 const DEFAULT_HEADER: &str = "api-key";
+/// The digest of a key, which is no more to be told than the key.
+const DIGEST_FIELD: &str = "api-key-sha256";
 /// The header that carries the identity. It is the default of the filter too, which is a lower layer.
 const IDENTITY_HEADER: &str = "x-user-id";
 
@@ -126,21 +135,26 @@ pub(super) fn read(node: Node<'_>, meta: &Meta, warnings: &mut Vec<String>) -> O
         warnings.push("skipMetadataValidation has no effect: checking costs nothing here".to_owned());
     }
     // The deprecated fields are checked even where newer ones make them void.
-    let older = auth.or("headersFromMetadata", BTreeMap::new(), headers);
-    let newer = auth.or("headersFromMetadataEntry", BTreeMap::new(), headers);
+    let older = auth.or("headersFromMetadata", BTreeMap::new(), told);
+    let newer = auth.or("headersFromMetadataEntry", BTreeMap::new(), told);
     let deprecated = selection(&auth, meta);
     let storage = auth.maybe("k8sSecretApikeyStorage", |storage| selection(&storage.object(&STORAGE)?, meta));
     let deprecated = deprecated?;
     let (label_selector, secret_refs) = storage?.unwrap_or(deprecated);
     let mut headers_from_metadata = older?;
     headers_from_metadata.extend(newer?);
-    Some(ApiKeyAuth {
+    let read = ApiKeyAuth {
         header_name: header_name?,
         label_selector,
         secret_refs,
         forward_key: forward_key?,
         headers_from_metadata,
-    })
+    };
+    if read.selects_nothing() {
+        node.required(ApiKeyAuth::SELECTS_NOTHING);
+        return None;
+    }
+    Some(read)
 }
 
 fn header_name(node: Node<'_>) -> Option<String> {
@@ -148,7 +162,7 @@ fn header_name(node: Node<'_>) -> Option<String> {
     if name.is_empty() {
         return Some(DEFAULT_HEADER.to_owned());
     }
-    match syntax::key_header(&name, IDENTITY_HEADER) {
+    match headers::key_header(&name, IDENTITY_HEADER) {
         Ok(()) => Some(name),
         Err(why) => {
             node.invalid(why);
@@ -164,41 +178,63 @@ fn selection(fields: &Object<'_>, meta: &Meta) -> Option<(BTreeMap<String, Strin
     Some((labels?, refs?))
 }
 
-fn headers(node: Node<'_>) -> Option<BTreeMap<String, MetadataEntry>> {
+fn told(node: Node<'_>) -> Option<BTreeMap<String, MetadataEntry>> {
     let entries = node.entries()?;
-    let mut headers = BTreeMap::new();
+    let mut told = BTreeMap::new();
     let mut valid = true;
     for (key, node) in entries.iter() {
         let name = key.to_ascii_lowercase();
-        if let Err(why) = syntax::set_header(&name, IDENTITY_HEADER) {
+        if let Err(why) = headers::told_header(&name, IDENTITY_HEADER) {
             node.invalid_key(why);
             valid = false;
         }
         match entry(node) {
-            Some(_) if headers.contains_key(&name) => {
+            Some(_) if told.contains_key(&name) => {
                 node.invalid_key("names a header that stands there in other letters too");
                 valid = false;
             }
             Some(entry) => {
-                headers.insert(name, entry);
+                told.insert(name, entry);
             }
             None => valid = false,
         }
     }
-    valid.then_some(headers)
+    valid.then_some(told)
 }
 
 fn entry(node: Node<'_>) -> Option<MetadataEntry> {
     let fields = node.object(&METADATA_ENTRY)?;
     let name = fields.required("name", "the name of an entry in the data of the Secret");
-    let name = name.and_then(|node| metadata::word(&node, syntax::data_key));
+    let name = name.and_then(|node| metadata::word(&node, entry_name));
     let required = fields.flag("required", false);
     Some(MetadataEntry { name: name?, required: required? })
+}
+
+fn entry_name(name: &str) -> syntax::Check {
+    if [KEY_FIELD, DIGEST_FIELD].contains(&name) {
+        return Err(
+            "is the key itself, which no header tells the upstream: forwardKey: true keeps it in its own",
+        );
+    }
+    syntax::data_key(name)
 }
 
 // === impl ApiKeyAuth ===
 
 impl ApiKeyAuth {
+    /// What is wrong with the headers that it names, where this header carries the identity: the same rules
+    /// as when it is written, when the identity header is not known.
+    #[must_use]
+    pub fn header_problems(&self, identity_header: &str) -> Vec<String> {
+        let key = headers::key_header(&self.header_name, identity_header);
+        let key = key.err().map(|why| format!("headerName: {} {why}", self.header_name));
+        let told = self.headers_from_metadata.keys().filter_map(|name| {
+            let why = headers::told_header(name, identity_header).err()?;
+            Some(format!("headersFromMetadataEntry: {name} {why}"))
+        });
+        key.into_iter().chain(told).collect()
+    }
+
     /// Why an `AuthConfig` that [selects nothing](Self::selects_nothing) is rejected.
     pub const SELECTS_NOTHING: &str =
         "it selects no Secret: give labelSelector or apiKeySecretRefs, else no key could ever be valid";

@@ -347,8 +347,8 @@ pub(super) static EXTAUTH: Message = Message {
         Field::new(
             "userIdHeader",
             Type::String,
-            "The request header in which the upstream is told who calls. What clients send in it is removed. \
-             Default `x-user-id`.",
+            "The request header in which the upstream is told who calls. What clients send in it is removed, so \
+             headers with another meaning are refused. Default `x-user-id`.",
         ),
         Field::new(
             "failureModeAllow",

@@ -2,14 +2,10 @@
 
 use keyward_resource::kinds::options::{HeaderManipulation, HostRewrite, RouteOptions};
 
+use super::super::headers::folded;
 use super::Compiler;
 use super::walk::Place;
 use crate::proxy::Auth;
-
-/// All spellings of a header that authentication sets are taken out.
-fn folded(header: &str) -> String {
-    header.replace('_', "-")
-}
 
 // === impl Compiler ===
 

@@ -4,9 +4,9 @@ use keyward_resource::kinds::options::{ExtAuth, RouteOptions, Upgrade};
 use keyward_resource::kinds::route::{Action as ActionSpec, Matcher, Route as RouteSpec};
 
 use super::super::kind::AUTH_CONFIG;
+use super::Compiler;
 use super::matchers;
 use super::walk::Place;
-use super::{Compiler, closed_route};
 use crate::proxy::{Action, Auth, Forward, PathRewrite, Route, names};
 
 /// The route that is made.
@@ -41,6 +41,7 @@ impl Compiler<'_> {
         label: &str,
     ) -> Vec<Route> {
         let auth = self.auth(options.extauth.as_ref());
+        self.note_use(options.extauth.as_ref(), &auth, steps);
         if let Auth::Denied { reason, .. } = &auth {
             self.warn(place.owner, format!("{reason}: every request of {label} is denied with 403"));
         }
@@ -61,13 +62,6 @@ impl Compiler<'_> {
         let mut routes = Vec::with_capacity(matchers.len());
         for (index, matcher) in matchers.iter().enumerate() {
             let matcher = matchers::complete(matcher);
-            if let Some(header) = self.refused(&matcher) {
-                let why = format!("a matcher of {label} asks for header {header}, which authentication sets");
-                self.warn(place.owner, format!("{why}: every request that it could mean is denied with 403"));
-                let matcher = self.without_refused(matcher);
-                routes.push(closed_route(&self.reference(), &self.host_name, steps, matcher, why));
-                continue;
-            }
             routes.push(Route {
                 name: names::route(auth.auth_id(), &self.host_name, steps, index),
                 path: path.clone(),

@@ -72,6 +72,7 @@ impl Compiler<'_> {
                 }
             };
             let steps = place.steps(index, spec);
+            self.note_asks(place, spec, &steps, &label);
             let options = self.settle(place, spec, &label);
             match &spec.action {
                 Action::Delegate(delegate) => {
@@ -199,7 +200,7 @@ impl Compiler<'_> {
     fn closed(&self, inner: &Inner, reason: String) -> Vec<Route> {
         let conditions = inner.parent.iter().map(|parent| &parent.inherited.matcher);
         let close = |matcher: &Matcher| {
-            let matcher = self.without_refused(matchers::complete(matcher));
+            let matcher = matchers::complete(matcher);
             closed_route(&self.reference(), &self.host_name, &inner.steps, matcher, reason.clone())
         };
         conditions.map(close).collect()
