@@ -50,6 +50,8 @@ fn host_names_are_dns_names_and_no_mistyped_addresses() {
             "256.0.0.1",
             "10.0.0.1.2",
             "123",
+            "0x7f000001",
+            "127.0.0.0X1",
             "ä.de",
         ],
     );

@@ -281,7 +281,11 @@ async fn a_watch_ends_with_the_right_to_it() {
         let response = server.router.clone().oneshot(asked.request("GET", &watch, None)).await.unwrap();
         assert_eq!(response.status(), 200, "{case}");
         let mut lines = response.into_body().into_data_stream();
-        server.tokens.change(|book| Ok(meanwhile(book))).unwrap();
+        let change = |book: &mut TokenBook| {
+            meanwhile(book);
+            Ok(())
+        };
+        server.tokens.change(change).unwrap();
         // What is told afterwards is seen by those alone who still may.
         let limit = if expected.is_some() { PATIENCE } else { 4 * CHECKED_WITHIN };
         let line = tokio::time::timeout(limit, lines.next()).await;
