@@ -261,11 +261,16 @@ async fn a_revoked_certificate_opens_nothing_any_more() {
     // A new certificate of the same proxy is another one.
     let renewed = port.authority.proxy(&role("a~goes"), hour()).unwrap();
     port.connect(Some(&renewed)).await.unwrap();
-    // A list that cannot be read takes nothing back.
-    std::fs::write(port.folder().revoked_path(), "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n")
-        .unwrap();
+    // A list that cannot be read, is none, or is away takes nothing back.
+    let path = port.folder().revoked_path();
+    for broken in ["-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n", "no list at all", ""] {
+        std::fs::write(&path, broken).unwrap();
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        assert!(port.connect(Some(&goes)).await.is_err(), "it came in again: {broken:?}");
+    }
+    std::fs::remove_file(&path).unwrap();
     tokio::time::sleep(Duration::from_millis(1500)).await;
-    assert!(port.connect(Some(&goes)).await.is_err(), "it came in again");
+    assert!(port.connect(Some(&goes)).await.is_err(), "it came in again without the list");
     port.connect(Some(&stays)).await.unwrap();
 }
 
@@ -301,6 +306,9 @@ fn what_is_wrong_with_files_is_said() {
     ));
     let error = tried(TlsFiles { key, ..right.clone() });
     assert!(matches!(error, TlsError::Pair { .. }) && !format!("{error:?}").contains("PRIVATE"), "{error}");
+    std::fs::write(folder.revoked_path(), "none yet").unwrap();
+    assert!(matches!(tried(right.clone()), TlsError::Revoked { path } if path == folder.revoked_path()));
+    std::fs::remove_file(folder.revoked_path()).unwrap();
     std::fs::write(folder.trust_path(), "").unwrap();
     assert!(matches!(tried(right), TlsError::Certificate { .. }));
     drop(authority);
