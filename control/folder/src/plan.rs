@@ -52,7 +52,7 @@ pub(crate) struct Wanted {
 
 /// What others refer to comes first, so that nobody refers to what is not there yet: in the order of
 /// the table of kinds, but for those that bring the others into effect.
-fn rank(key: &Key) -> usize {
+pub(crate) fn rank(key: &Key) -> usize {
     let last = ["RouteTable", "VirtualService", "Gateway"];
     let late = last.iter().position(|kind| *kind == key.kind).map(|place| KINDS.len() + place);
     late.or_else(|| KINDS.iter().position(|kind| kind.name == key.kind)).unwrap_or(KINDS.len())
