@@ -7,13 +7,15 @@ use keyward_filter_core::config::auth_id_of_route;
 use keyward_resource::kinds::route::{Action, Delegate};
 use keyward_resource::kinds::{ExtAuth, Route, RouteTable};
 use keyward_resource::{Meta, ObjectKey, State};
-use keyward_translate::proxy::{Auth, VirtualHost};
+use keyward_translate::proxy::{Auth, VirtualHost, names};
 use keyward_translate::xds::{FILTER_NAME, GUARD_NAME};
 use keyward_translate::{Encoder, Input, LastGood, Output, Routing, Settings, Translator, translate, xds};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::changes::{Change, TABLES, apply, built, change, reference};
+use crate::changes::{
+    CONFIGS, Change, OPTIONS, SERVICES, TABLES, UPSTREAMS, apply, built, change, reference,
+};
 use crate::decoded::{decode, manager};
 use crate::support::{Put, auth_config, filter, meta, route, settings, virtual_service};
 
@@ -25,6 +27,33 @@ fn hosts(output: &Output) -> BTreeMap<(String, String), Arc<VirtualHost>> {
     let listeners = output.proxies.values().flat_map(|proxy| &proxy.listeners);
     let hosts = listeners.flat_map(|listener| listener.virtual_hosts().map(move |host| (listener, host)));
     hosts.map(|(listener, host)| ((listener.name.clone(), host.name.clone()), Arc::clone(host))).collect()
+}
+
+/// Any object that may be there.
+fn any_object() -> impl Strategy<Value = ObjectKey> {
+    let kinds: [(&'static str, &[&'static str]); 6] = [
+        ("AuthConfig", &CONFIGS),
+        ("RouteOption", &OPTIONS),
+        ("RouteTable", &TABLES),
+        ("Upstream", &UPSTREAMS),
+        ("VirtualHostOption", &OPTIONS),
+        ("VirtualService", &SERVICES),
+    ];
+    let all = kinds.into_iter().flat_map(|(kind, names)| names.iter().map(move |name| (kind, *name)));
+    select(all.collect::<Vec<_>>()).prop_map(|(kind, name)| ObjectKey::new(kind, "default", name))
+}
+
+/// Whether a virtual host is served with an object.
+fn is_made_of(host: &VirtualHost, object: &ObjectKey) -> bool {
+    let reference = object.object_ref();
+    let cluster = format!("{}_{}", reference.name, reference.namespace);
+    host.made_from.contains(object)
+        || (object.kind == "VirtualService" && host.virtual_service == reference)
+        || host.routes.iter().any(|route| match object.kind {
+            "Upstream" => route.action.clusters().any(|to| to == cluster),
+            "AuthConfig" => route.auth.auth_id().is_some_and(|auth_id| auth_id == reference.to_string()),
+            _ => false,
+        })
 }
 
 proptest! {
@@ -162,6 +191,41 @@ proptest! {
             prop_assert!(route.auth != Auth::Open, "{:?}", route);
             if let Auth::Secured { auth_id } = &route.auth {
                 prop_assert_eq!(auth_id, "default/k0");
+            }
+        }
+    }
+
+    /// Whatever is there, and whatever of it turns bad or goes: who is not served with it is served as
+    /// before, to the last byte; and who is, with what was good before where that is remembered.
+    #[test]
+    fn a_broken_object_of_any_kind_changes_only_what_is_made_of_it(
+        changes in prop::collection::vec(change(), 1..25), broken in any_object(), goes in any::<bool>(),
+        remembers in any::<bool>(),
+    ) {
+        let mut input = built(&changes);
+        input.withheld.clear();
+        let output = translate(&input, &settings(), &LastGood::default());
+        let before = hosts(&output);
+        if goes {
+            let names: &[&str] = match broken.kind {
+                "AuthConfig" => &CONFIGS,
+                "RouteTable" => &TABLES,
+                "Upstream" => &UPSTREAMS,
+                "VirtualService" => &SERVICES,
+                _ => &OPTIONS,
+            };
+            let at = names.iter().position(|name| *name == broken.name).expect("its place");
+            apply(&Change::Gone(broken.kind, at), &mut input);
+        } else {
+            input.withheld.insert(broken.clone());
+        }
+        let last_good = if remembers { output.last_good } else { LastGood::default() };
+        let after = hosts(&translate(&input, &settings(), &last_good));
+        let is_safe = remembers && !goes && broken.kind != "AuthConfig";
+        for (place, host) in &before {
+            let is_closed = host.name == names::closed_virtual_host(&host.virtual_service);
+            if !is_closed && (is_safe || !is_made_of(host, &broken)) {
+                prop_assert_eq!(Some(host), after.get(place), "{} is broken", broken);
             }
         }
     }
