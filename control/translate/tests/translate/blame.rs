@@ -1,7 +1,7 @@
 //! Whom the refusal of a resource is told to.
 
 use keyward_resource::kinds::options::{RouteOptions, VirtualHostOptions};
-use keyward_resource::kinds::route::{Action, Delegate};
+use keyward_resource::kinds::route::{Action, Delegate, PathMatcher};
 use keyward_resource::kinds::{Route, RouteOption, RouteTable, VirtualHostOption};
 use keyward_resource::{ObjectKey, ObjectRef};
 use keyward_translate::xds::{CLUSTER, LISTENER, ROUTE};
@@ -80,6 +80,34 @@ fn else_everything_is_blamed_that_the_resource_was_made_from() {
     ] {
         assert_eq!(blamed(ROUTE, ROUTES, message), ALL, "{message}");
     }
+}
+
+#[test]
+fn who_says_what_is_quoted_is_blamed_if_it_may_be_its_fault() {
+    let regex = |regex: &str| {
+        let mut route = route("/", "echo", None);
+        route.matchers[0].path = Some(PathMatcher::Regex(regex.to_owned()));
+        route
+    };
+    let mut input = Input::default();
+    gateway("only", ([127, 0, 0, 1], 8080).into()).put(&mut input);
+    upstream("echo", &[("127.0.0.1", 80)]).put(&mut input);
+    let both = vec![regex("/same/.*"), regex(r"/it's\d+/a{200}")];
+    virtual_service("ant", &["a.example.com"], both).put(&mut input);
+    virtual_service("bee", &["b.example.com"], vec![regex("/same/.*"), regex("/other")]).put(&mut input);
+    let resources = resources(&input).into_values().next().expect("the proxy");
+    let size = "RE2 program size of 411 > max program size of 100";
+    let ant = ObjectKey::new("VirtualService", "default", "ant");
+    let bee = ObjectKey::new("VirtualService", "default", "bee");
+    let said = format!(r"regex '/it's\d+/a{{200}}' {size}");
+    let blame = |said: &str| resources.blame(ROUTE, ROUTES, said);
+    assert_eq!(blame(&said).among(|_| false), [ant.clone()]);
+    assert_eq!(blame(&said).among(|_| true), [ant.clone()]);
+    // It has stood there for long: it is another one's fault.
+    assert_eq!(blame(&said).among(|object| *object == bee), [bee.clone()]);
+    let same = format!("regex '/same/.*' {size}");
+    assert_eq!(blame(&same).among(|object| object.kind == "VirtualService"), [ant, bee.clone()]);
+    assert_eq!(blame(&same).among(|object| *object == bee), [bee]);
 }
 
 #[test]
