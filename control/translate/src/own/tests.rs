@@ -25,6 +25,18 @@ fn whatever_leads_to_this_machine_is_found() {
         ("127.0.0.1:1", "::ffff:127.0.0.1", Leads::There),
         ("127.0.0.1:1", "::ffff:7f00:1", Leads::There),
         ("127.0.0.1:1", "::ffff:0.0.0.0", Leads::There),
+        ("127.0.0.1:1", "::127.0.0.1", Leads::There),
+        ("127.0.0.1:1", "::7f01:203", Leads::There),
+        ("127.0.0.1:1", "::ffff:0:127.0.0.1", Leads::There),
+        ("127.0.0.1:1", "64:ff9b::7f00:1", Leads::There),
+        ("127.0.0.1:1", "64:ff9b::", Leads::There),
+        ("127.0.0.1:1", "64:ff9b::a00:1", Leads::Elsewhere),
+        ("127.0.0.1:1", "64:ff9c::7f00:1", Leads::Elsewhere),
+        ("127.0.0.1:1", "fd00::7f00:1", Leads::Elsewhere),
+        ("127.0.0.1:1", "::2", Leads::Elsewhere),
+        ("10.0.0.1:1", "64:ff9b::a00:1", Leads::There),
+        ("10.0.0.1:1", "::10.0.0.1", Leads::There),
+        ("[::127.0.0.1]:1", "127.0.0.1", Leads::There),
         ("127.0.0.1:1", "localhost", Leads::There),
         ("127.0.0.1:1", "localhost.", Leads::There),
         ("127.0.0.1:1", "any.localhost", Leads::There),
@@ -91,5 +103,50 @@ fn a_refusal_names_the_host_and_what_it_is() {
         ),
     ] {
         assert_eq!(problem(&ports, &host(addr, port)).as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn the_health_of_what_may_be_the_rest_api_is_not_checked() {
+    let ports = [port("127.0.0.1:1", REST), port("127.0.0.1:2", CERTIFIED)];
+    for (addr, port, refused) in [
+        ("name.example", 1, true),
+        ("127.0.0.1", 1, true),
+        ("name.example", 2, false),
+        ("name.example", 3, false),
+        ("10.0.0.1", 1, false),
+    ] {
+        assert_eq!(health_check_problem(&ports, &host(addr, port)).is_some(), refused, "{addr}:{port}");
+    }
+    assert_eq!(
+        health_check_problem(&[port("0.0.0.0:1", REST)], &host("10.0.0.1", 1)).as_deref(),
+        Some(
+            "healthChecks: the host 10.0.0.1:1 may turn out to be Keyward's own REST API, which could not \
+             tell a health check from a request of this machine: leave healthChecks out, or give Keyward one \
+             address, or another port, with --rest"
+        )
+    );
+}
+
+#[test]
+fn no_gateway_listens_where_keyward_does() {
+    for (own, address, taken) in [
+        ("127.0.0.1:1", "127.0.0.1:1", true),
+        ("127.0.0.1:1", "127.0.0.2:1", true),
+        ("127.0.0.1:1", "[::1]:1", true),
+        ("127.0.0.1:1", "[::ffff:127.0.0.1]:1", true),
+        ("127.0.0.1:1", "0.0.0.0:1", true),
+        ("127.0.0.1:1", "[::]:1", true),
+        ("127.0.0.1:1", "10.0.0.1:1", false),
+        ("127.0.0.1:1", "127.0.0.1:2", false),
+        ("0.0.0.0:1", "127.0.0.1:1", true),
+        ("10.0.0.1:1", "10.0.0.1:1", true),
+        ("10.0.0.1:1", "[::ffff:10.0.0.1]:1", true),
+        ("10.0.0.1:1", "127.0.0.1:1", false),
+    ] {
+        for service in [REST, XDS, CERTIFIED, ADMIN] {
+            let problem = binding_problem(&[port(own, service)], address.parse().unwrap());
+            assert_eq!(problem.is_some(), taken, "{own} {address}: {problem:?}");
+        }
     }
 }

@@ -13,6 +13,7 @@ use keyward_resource::{ObjectKey, ObjectRef, Reports};
 use super::age;
 use super::kind::GATEWAY;
 use crate::input::{Input, Settings};
+use crate::own;
 
 /// One address of one proxy.
 pub(super) struct Binding {
@@ -52,8 +53,8 @@ struct Conflict<'a> {
 }
 
 /// Gives every address of every proxy to the oldest Gateway that asks for it. A Gateway that does not
-/// get all that it asks for is rejected; its last good version stays, where it takes nothing from
-/// anybody's current one.
+/// get all that it asks for is rejected, and so is one that asks for a port of Keyward's own; its last good
+/// version stays, where it takes nothing from anybody's current one.
 pub(super) fn bind(
     input: &Input,
     settings: &Settings,
@@ -80,7 +81,9 @@ pub(super) fn bind(
             reports.warn(key.clone(), format!("VirtualService {missing} is not found"));
         }
         let conflicts = owners.conflicts(gateway);
-        if withheld(reference) || !conflicts.is_empty() {
+        let problem = own::binding_problem(&settings.own_ports, address(gateway));
+        if withheld(reference) || problem.is_some() || !conflicts.is_empty() {
+            problem.into_iter().for_each(|problem| reports.reject(key.clone(), problem));
             conflicts.iter().for_each(|conflict| conflict.report(gateway, reference, reports));
             rejected.insert(reference.clone());
         } else {
@@ -93,7 +96,8 @@ pub(super) fn bind(
     for reference in rejected {
         let Some(good) = last_good.get(&reference) else { continue };
         remembered.insert(reference.clone(), Arc::clone(good));
-        if owners.conflicts(good).is_empty() {
+        let is_own = own::binding_problem(&settings.own_ports, address(good)).is_some();
+        if !is_own && owners.conflicts(good).is_empty() {
             let generation = good.meta.generation;
             let reason = format!("the last good version, generation {generation}, is served instead");
             reports.reject(key(&reference), reason);
@@ -103,7 +107,7 @@ pub(super) fn bind(
     }
     let mut all: Vec<Binding> =
         used.into_values().flat_map(|(gateway, outdated)| bindings_of(gateway, outdated)).collect();
-    defaults::add(&mut all, input, settings, last_good, reports);
+    defaults::add(&mut all, settings, reports);
     all.sort_by(|a, b| (&a.proxy, a.address).cmp(&(&b.proxy, b.address)));
     Bindings { all, last_good: remembered }
 }

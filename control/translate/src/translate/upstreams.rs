@@ -113,7 +113,13 @@ fn check(
             settings.control_cluster
         ));
     }
-    if let Some(problem) = version.hosts.iter().find_map(|host| own::problem(&settings.own_ports, host)) {
+    let own_ports = &settings.own_ports;
+    if let Some(problem) = version.hosts.iter().find_map(|host| own::problem(own_ports, host)) {
+        return Err(problem);
+    }
+    let is_checked = !version.health_checks.is_empty();
+    let mut checked = version.hosts.iter().filter(|_| is_checked);
+    if let Some(problem) = checked.find_map(|host| own::health_check_problem(own_ports, host)) {
         return Err(problem);
     }
     let tls = version.tls.as_ref().map(|ssl| secrets.upstream(ssl, versions)).transpose();
