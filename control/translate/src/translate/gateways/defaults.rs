@@ -4,35 +4,28 @@
 //! Whoever may write Gateways in that namespace decides about them. A Gateway of another namespace adds an
 //! address; it takes a default's place only where both ask for the same one.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use keyward_resource::Reports;
 use keyward_resource::kinds::gateway::{Gateway, Selection};
-use keyward_resource::{ObjectRef, Reports};
 
-use super::{Binding, address, key, overlap, proxies};
-use crate::input::{Input, Settings};
+use super::{Binding, address, key, overlap};
+use crate::input::Settings;
 use crate::proxy::names;
-use crate::translate::kind::GATEWAY;
 
 /// The proxy that has them.
 const PROXY: &str = names::DEFAULT_PROXY;
 
-/// Adds those in whose place there is nothing else, and tells the Gateways of other namespaces how they
-/// stand to them.
-pub(super) fn add(
-    all: &mut Vec<Binding>,
-    input: &Input,
-    settings: &Settings,
-    last_good: &BTreeMap<ObjectRef, Arc<Gateway>>,
-    reports: &mut Reports,
-) {
-    if are_declared(input, settings, last_good) {
-        return;
-    }
+/// Adds those in whose place there is nothing else, and tells the Gateways how they stand to them.
+pub(super) fn add(all: &mut Vec<Binding>, settings: &Settings, reports: &mut Reports) {
     let both = [default(settings.default_gateway, false), default(settings.default_tls_gateway, true)];
     let declared = all.len();
+    let of_system: Vec<&Binding> = all.iter().filter(|binding| is_declared(binding, settings)).collect();
+    if !of_system.is_empty() {
+        of_system.into_iter().for_each(|binding| report_instead(binding, &both, reports));
+        return;
+    }
     for default in both {
         let mut taken = false;
         for binding in all.iter().take(declared).filter(|binding| clash(binding, &default)) {
@@ -49,18 +42,12 @@ pub(super) fn add(
     }
 }
 
-/// Whether the namespace of the installation declares a Gateway for the proxy, right or wrong: what it
-/// declares stands in their place.
-fn are_declared(input: &Input, settings: &Settings, last_good: &BTreeMap<ObjectRef, Arc<Gateway>>) -> bool {
-    let of_system = |reference: &ObjectRef| reference.namespace == settings.system_namespace;
-    let is_for = |gateway: &Gateway| proxies(gateway).contains(PROXY);
-    let mut readable = input.gateways.iter().filter(|(reference, _)| of_system(reference));
-    let unreadable = input.withheld.iter().filter(|object| object.kind == GATEWAY);
-    let unreadable = unreadable.map(keyward_resource::ObjectKey::object_ref);
-    let mut unreadable =
-        unreadable.filter(|reference| of_system(reference) && !input.gateways.contains_key(reference));
-    readable.any(|(_, gateway)| is_for(gateway))
-        || unreadable.any(|reference| last_good.get(&reference).is_none_or(|good| is_for(good)))
+/// Whether the namespace of the installation declares it for the proxy: what it declares stands in their
+/// place. Only what is served counts: a Gateway that is of no use must not close the addresses on which
+/// everybody is served.
+fn is_declared(binding: &Binding, settings: &Settings) -> bool {
+    let of_system = |gateway: &Arc<Gateway>| gateway.meta.namespace == settings.system_namespace;
+    binding.proxy == PROXY && binding.gateway.as_ref().is_some_and(of_system)
 }
 
 fn default(address: SocketAddr, ssl: bool) -> Binding {
@@ -79,6 +66,14 @@ fn clash(binding: &Binding, default: &Binding) -> bool {
     binding.proxy == default.proxy
         && binding.address.port() == default.address.port()
         && overlap(binding.address.ip(), default.address.ip())
+}
+
+/// Neither default is opened, wherever this one listens.
+fn report_instead(binding: &Binding, defaults: &[Binding], reports: &mut Reports) {
+    let Some(gateway) = &binding.gateway else { return };
+    let names: Vec<String> = defaults.iter().map(name).collect();
+    let what = format!("{} stands in the place of {}", address(gateway), names.join(" and "));
+    reports.note(key(&gateway.meta.object_ref()), what);
 }
 
 /// What the default would have served there may be served nowhere now.
