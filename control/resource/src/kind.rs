@@ -172,6 +172,12 @@ impl Kind {
         self.name == kinds::proxy::KIND.name
     }
 
+    /// Whether what objects of the kind hold is confidential, wherever in them it stands.
+    #[must_use]
+    pub fn is_confidential(&self) -> bool {
+        self.name == kinds::secret::KIND.name
+    }
+
     /// Every group and version under which the kind is served, the canonical one first.
     pub fn group_versions(&self) -> impl Iterator<Item = GroupVersion> + use<'_> {
         std::iter::once(self.group_version).chain(self.aliases.iter().copied())

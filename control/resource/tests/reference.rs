@@ -22,6 +22,8 @@ fn word(ty: Type) -> String {
         Type::Boolean => "boolean".to_owned(),
         Type::Integer(min, max) if (min, max) == (0, i64::MAX) => "integer".to_owned(),
         Type::Integer(min, max) => format!("integer {min} to {max}"),
+        Type::Long(min, max) if (min, max) == (i64::MIN, i64::MAX) => "integer, also in quotes".to_owned(),
+        Type::Long(min, max) => format!("integer {min} to {max}, also in quotes"),
         Type::Number => "number".to_owned(),
         Type::String => "string".to_owned(),
         Type::Duration => "duration".to_owned(),

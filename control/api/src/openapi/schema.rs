@@ -57,7 +57,7 @@ fn shown_status(kind: &Kind) -> Option<&'static Field> {
 pub(super) fn parameter_type(ty: Type) -> Value {
     match ty {
         Type::Boolean => json!({ "type": "boolean" }),
-        Type::Integer(least, most) => integer(least, most),
+        Type::Integer(least, most) | Type::Long(least, most) => integer(least, most),
         _ => json!({ "type": "string" }),
     }
 }
@@ -184,6 +184,14 @@ impl Schemas {
         match ty {
             Type::Boolean => json!({ "type": "boolean" }),
             Type::Integer(least, most) => integer(least, most),
+            // As Kubernetes writes its own numbers that may stand in quotes, so that clients let both pass.
+            Type::Long(least, most) => match self.dialect {
+                Dialect::V2 => json!({ "type": "string", "format": "int-or-string" }),
+                Dialect::V3 => {
+                    let text = json!({ "type": "string", "pattern": "^-?[0-9]+$" });
+                    json!({ "oneOf": [integer(least, most), text], "format": "int-or-string" })
+                }
+            },
             Type::Number => json!({ "type": "number", "format": "double" }),
             Type::String | Type::Duration => json!({ "type": "string" }),
             Type::Enum(words) => json!({ "type": "string", "enum": words }),

@@ -93,6 +93,21 @@ impl Node<'_> {
         found
     }
 
+    /// A whole number in these bounds that has 64 bits in the original product: as there, its digits may
+    /// stand in quotes, because not every reader of JSON keeps so many.
+    pub(crate) fn long(&self, range: RangeInclusive<i64>) -> Option<i64> {
+        let Value::String(text) = self.value else { return self.integer(range) };
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return self.wrong_type("a whole number, or its digits in quotes");
+        }
+        let found = text.parse().ok().filter(|number| range.contains(number));
+        if found.is_none() {
+            out_of(self, "a whole number", &range);
+        }
+        found
+    }
+
     /// A whole number in these bounds, of 32 bits and not negative.
     pub(crate) fn unsigned(&self, range: RangeInclusive<u32>) -> Option<u32> {
         let found = self.integer(i64::from(*range.start())..=i64::from(*range.end()))?;
