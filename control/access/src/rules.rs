@@ -163,7 +163,8 @@ fn without_token(rules: Rules, book: &TokenBook, caller: &Caller<'_>) -> Result<
         Rules::Everybody => "a token is needed",
     };
     Err(unauthorized(format!(
-        "{missing}: send `Authorization: Bearer <token>` (`keyward token create` makes one)"
+        "{missing}: send `Authorization: Bearer <token>` (`keyward token create` makes one; kubectl sends it \
+         only over TLS: `keyward serve --tls`)"
     )))
 }
 
