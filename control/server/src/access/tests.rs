@@ -10,6 +10,7 @@ use keyward_api::{Api, Origin, Statuses, Writer};
 use keyward_resource::Kind;
 use keyward_store::{Key, MemoryStore, Revision};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tower::ServiceExt as _;
 
 use super::*;
@@ -369,6 +370,53 @@ async fn when_the_tokens_cannot_be_read_no_token_opens_anything() {
     assert_eq!(server.code("root", "GET", SECRETS, None).await, 500);
     let asked = Asked { peer: LOCAL, host: "localhost", token: None };
     assert_eq!(server.send(&asked, "GET", SECRETS, None).await.0, 500);
+}
+
+#[tokio::test]
+async fn the_authority_of_a_request_comes_before_its_host_header() {
+    let server = Server::without_tokens(Rules::OffLoopback).await;
+    for (authority, host, expected) in [
+        ("localhost:9080", None, 200),
+        ("[::1]:9080", None, 200),
+        ("rebound.example:9080", None, 401),
+        ("rebound.example", Some("localhost"), 401),
+        ("localhost", Some("rebound.example"), 200),
+    ] {
+        let request = axum::http::Request::builder().uri(format!("http://{authority}{SECRETS}"));
+        let request = host.into_iter().fold(request, |request, host| request.header("host", host));
+        let mut request = request.body(Body::empty()).unwrap();
+        request.extensions_mut().insert(ConnectInfo(LOCAL.parse::<SocketAddr>().unwrap()));
+        let response = server.router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), expected, "{authority} {host:?}");
+    }
+}
+
+/// A client of a gateway may ask for an upgrade and then say, as if it were the other protocol, a request
+/// that has no mark.
+#[tokio::test]
+async fn nobody_speaks_after_a_gateway_on_its_connection() {
+    let server = Server::without_tokens(Rules::OffLoopback).await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = server.router.clone().into_make_service_with_connect_info::<SocketAddr>();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    for (headers, answers) in [
+        ("", 2),
+        ("x-keyward-gateway: 1\r\n", 1),
+        ("connection: upgrade\r\nupgrade: websocket\r\n", 1),
+        ("connection: upgrade\r\nupgrade: websocket\r\nx-keyward-gateway: 1\r\n", 1),
+    ] {
+        let first = format!("GET /version HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
+        let smuggled = format!("GET {SECRETS} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        stream.write_all((first + &smuggled).as_bytes()).await.unwrap();
+        let mut all = Vec::new();
+        // What was not read may reset the connection; what was answered has come.
+        let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut all)).await;
+        read.expect("the connection to be closed").ok();
+        let all = String::from_utf8(all).unwrap();
+        assert_eq!(all.matches("HTTP/1.1 ").count(), answers, "{headers}: {all}");
+    }
 }
 
 #[tokio::test]
