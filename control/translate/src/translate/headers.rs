@@ -1,10 +1,14 @@
 //! Who may do what with a header, where several have a use for it.
 //!
 //! What a policy in use sets is removed from every request on its proxy, before routes are looked for. So
-//! no route there may ask for it, and no other policy may look for a key in it. Of two who do not go
-//! together the one that came later is refused, as with domains: nobody can take anything from those who
-//! were there before. In use is what a route that is served demands, no earlier than all that it takes: the
-//! VirtualService, the tables that lead to the route, and the AuthConfig.
+//! no route there may ask for it, and no other policy may look for a key in it; nor may any route add it, as
+//! upstreams believe what it says. Of two who do not go together the one that came later is refused, as with
+//! domains: nobody who comes takes anything from those who were there before. In use is what a route that is
+//! served demands, no earlier than all that it takes: the VirtualService, the tables that lead to the route,
+//! and the AuthConfig.
+//!
+//! What counts is when objects were made, as with domains, not when they came to say what they say: the older
+//! object wins, also when it was edited later. A last good version is as old as its object.
 //!
 //! Within one virtual host it is more than a loss: the filter sets a header, Envoy looks for the route once
 //! more, and would find another one, under the authentication of the first. So a host that asks for what
@@ -17,7 +21,7 @@ use keyward_filter_core::config::Step;
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{Meta, ObjectKey, ObjectRef};
 
-use super::hosts::{Ask, Compiled, Use};
+use super::hosts::{Compiled, Mention, Use};
 use super::kind::{AUTH_CONFIG, ROUTE_TABLE, VIRTUAL_SERVICE};
 use super::refused::Refused;
 use super::{Age, Known, age};
@@ -40,12 +44,11 @@ pub(super) struct Conflicts<'a> {
     pub(super) known: &'a Known<'a>,
 }
 
-/// Somebody whose coming made a claim, or the last of several. Last good versions give way to all current
-/// ones.
+/// Somebody whose coming made a claim, or the last of several.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Party<'a> {
-    outdated: bool,
     age: Age<'a>,
+    outdated: bool,
     key: ObjectKey,
 }
 
@@ -68,6 +71,7 @@ enum What {
     Sets,
     TakesKey,
     Asks,
+    Adds,
 }
 
 /// A header, however an upstream spells it.
@@ -120,8 +124,9 @@ impl<'a> Conflicts<'a> {
         let mut set: BTreeSet<String> =
             used.iter().flat_map(|used| told(self.steps(used))).map(folded).collect();
         set.insert(folded(&self.known.settings.identity_header));
-        let asked = demands().flat_map(|demand| &demand.asks).map(|ask| &ask.header);
-        let wanted = asked.chain(steps().map(|step| &step.key_header)).map(|header| folded(header));
+        let mentions = demands().flat_map(|demand| demand.asks.iter().chain(&demand.adds));
+        let mentioned = mentions.map(|mention| &mention.header);
+        let wanted = mentioned.chain(steps().map(|step| &step.key_header)).map(|header| folded(header));
         wanted.filter(|header| set.contains(header)).collect()
     }
 
@@ -151,7 +156,10 @@ impl<'a> Conflicts<'a> {
                     continue;
                 }
                 let tables = ask.tables.iter().chain(&used.tables).filter_map(|table| self.table(table));
-                let Some(blamed) = tables.chain([service(live)]).max() else { continue };
+                // A table that goes on with its last good version is less than the whole.
+                let parties = tables.chain([service(live)]);
+                let blamed = parties.max_by(|a, b| (a.outdated, a).cmp(&(b.outdated, b)));
+                let Some(blamed) = blamed else { continue };
                 let auth_config = object(AUTH_CONFIG, &used.auth_config);
                 let reason = format!("{}, which {auth_config} sets: {WHY}", matcher(&blamed));
                 found.refuse(blamed.key, blamed.outdated, reason);
@@ -208,8 +216,11 @@ impl<'a> Conflicts<'a> {
     fn claims<'l>(&'l self, live: &'l Live<'l>, headers: &BTreeSet<String>) -> Vec<Claim<'l>> {
         let mut claims = Vec::new();
         let demand = &live.compiled.demand;
-        for ask in &demand.asks {
-            claims.extend(self.ask(live, ask).filter(|claim| headers.contains(&claim.header)));
+        let mentions = demand.asks.iter().map(|ask| (What::Asks, ask));
+        for (what, mention) in mentions.chain(demand.adds.iter().map(|add| (What::Adds, add))) {
+            if headers.contains(&folded(&mention.header)) {
+                claims.extend(self.mention(live, what, mention));
+            }
         }
         for used in &demand.uses {
             for step in self.steps(&used.auth_config) {
@@ -224,9 +235,15 @@ impl<'a> Conflicts<'a> {
         claims
     }
 
-    fn ask<'l>(&'l self, live: &'l Live<'l>, ask: &Ask) -> Option<Claim<'l>> {
-        let said = format!("a matcher of {} of {} asks for header {}", ask.label, ask.owner, ask.header);
-        self.claim(live, &ask.tables, None, (What::Asks, &ask.header), ask.owner.clone(), said)
+    fn mention<'l>(&'l self, live: &'l Live<'l>, what: What, mention: &Mention) -> Option<Claim<'l>> {
+        let Mention { header, owner, label, tables } = mention;
+        let said = match what {
+            What::Adds => {
+                format!("headerManipulation of {label} of {owner} adds header {header} to requests")
+            }
+            _ => format!("a matcher of {label} of {owner} asks for header {header}"),
+        };
+        self.claim(live, tables, None, (what, header), owner.clone(), said)
     }
 
     fn policy<'l>(&'l self, live: &'l Live<'l>, used: &Use, what: What, header: &str) -> Option<Claim<'l>> {
@@ -293,7 +310,11 @@ impl Claim<'_> {
     /// Refuses it for the sake of an earlier one.
     fn give_way(&self, earlier: &Self, proxy: &str, found: &mut Refused) {
         let Self { blamed, said, .. } = self;
-        let why = format!("what a policy sets is removed from every request on proxy {proxy}");
+        let why = if [self.what, earlier.what].contains(&What::Adds) {
+            format!("what a policy sets nobody else may set on proxy {proxy}")
+        } else {
+            format!("what a policy sets is removed from every request on proxy {proxy}")
+        };
         let reason = format!("{said}, but {}, which came first: {why}", earlier.said);
         found.refuse(blamed.key.clone(), blamed.outdated, reason);
         if !blamed.outdated && earlier.blamed != *blamed {

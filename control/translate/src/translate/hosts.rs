@@ -26,7 +26,7 @@ use keyward_resource::kinds::route::RouteTableSelector;
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports, State};
 
-pub(super) use self::demand::{Ask, Demand, Use};
+pub(super) use self::demand::{Demand, Mention, Use};
 use self::walk::Place;
 use super::Known;
 use super::kind::{ROUTE_TABLE, VIRTUAL_SERVICE};
@@ -103,6 +103,8 @@ pub(super) fn compile(virtual_service: &VirtualService, known: &Known<'_>) -> Co
     }
     compiler.options = compiler.host_options();
     let top = compiler.key.clone();
+    let headers = compiler.options.header_manipulation.clone();
+    compiler.note_adds(&top, &[], "the virtual host", headers.as_ref());
     compiler.routes = compiler.walk(&Place::top(&top), &virtual_service.routes);
     if compiler.walked > MAX_ROUTES {
         compiler.close_all();

@@ -100,6 +100,11 @@ proptest! {
                 for header in proxy.routes().flat_map(|route| &route.matcher.headers) {
                     prop_assert!(!removed(&header.name), "{}", header.name);
                 }
+                for headers in proxy.routes().filter_map(|route| route.header_manipulation.as_ref()) {
+                    for header in &headers.request_add {
+                        prop_assert!(!removed(&header.name), "{} is added", header.name);
+                    }
+                }
                 for step in proxy.policies.values().flat_map(|policy| &policy.steps) {
                     prop_assert!(!removed(&step.key_header), "{}", step.key_header);
                     prop_assert!(step.headers.iter().all(|told| removed(&told.header)));

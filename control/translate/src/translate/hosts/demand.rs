@@ -1,9 +1,9 @@
-//! What a virtual host has to do with the headers of authentication: which it asks for, and which policies
-//! it brings into use.
+//! What a virtual host has to do with the headers of authentication: which it asks for, which it adds to
+//! requests, and which policies it brings into use.
 
 use std::collections::BTreeSet;
 
-use keyward_resource::kinds::options::ExtAuth;
+use keyward_resource::kinds::options::{ExtAuth, HeaderManipulation};
 use keyward_resource::kinds::route::Route as RouteSpec;
 use keyward_resource::{ObjectKey, ObjectRef};
 
@@ -11,18 +11,20 @@ use super::Compiler;
 use super::walk::Place;
 use crate::proxy::{Auth, names};
 
-/// Both, of one virtual host.
+/// All that, of one virtual host.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::translate) struct Demand {
     /// What matchers ask for.
-    pub(in crate::translate) asks: BTreeSet<Ask>,
+    pub(in crate::translate) asks: BTreeSet<Mention>,
+    /// What is added to requests.
+    pub(in crate::translate) adds: BTreeSet<Mention>,
     /// The policies of its routes.
     pub(in crate::translate) uses: BTreeSet<Use>,
 }
 
-/// A matcher asks for a header.
+/// A matcher asks for a header, or it is added to requests.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::translate) struct Ask {
+pub(in crate::translate) struct Mention {
     /// The header as it is written there.
     pub(in crate::translate) header: String,
     /// The object whose route it is.
@@ -58,9 +60,27 @@ impl Compiler<'_> {
         label: &str,
     ) {
         for header in spec.matchers.iter().flat_map(|matcher| &matcher.headers) {
-            self.demand.asks.insert(Ask {
+            self.demand.asks.insert(Mention {
                 header: header.name.clone(),
                 owner: place.owner.clone(),
+                label: label.to_owned(),
+                tables: tables(steps),
+            });
+        }
+    }
+
+    /// Notes what is added to requests, where it is written. It may be that no route there comes to add it.
+    pub(super) fn note_adds(
+        &mut self,
+        owner: &ObjectKey,
+        steps: &[names::Step],
+        label: &str,
+        headers: Option<&HeaderManipulation>,
+    ) {
+        for header in headers.into_iter().flat_map(|headers| &headers.request_add) {
+            self.demand.adds.insert(Mention {
+                header: header.name.clone(),
+                owner: owner.clone(),
                 label: label.to_owned(),
                 tables: tables(steps),
             });

@@ -68,9 +68,7 @@ impl Compiler<'_> {
             }
             why.is_none()
         };
-        headers
-            .request_add
-            .retain(|header| keep(header, "request", known.refused_in_request(header, &steps)));
+        headers.request_add.retain(|header| keep(header, "request", known.refused_in_request(header)));
         headers
             .response_add
             .retain(|header| keep(header, "response", known.refused_in_response(header, &steps)));
@@ -82,8 +80,9 @@ impl Compiler<'_> {
 // === impl Known ===
 
 impl Known<'_> {
-    fn refused_in_request(&self, header: &HeaderToAdd, steps: &[&Step]) -> Option<&'static str> {
-        self.is_auth_header(&header.name, steps).then_some("only authentication sets it")
+    /// Who adds what a policy sets that is in use on the same proxy is rejected.
+    fn refused_in_request(&self, header: &HeaderToAdd) -> Option<&'static str> {
+        self.is_auth_header(&header.name, &[]).then_some("only authentication sets it")
     }
 
     fn refused_in_response(&self, header: &HeaderToAdd, steps: &[&Step]) -> Option<&'static str> {

@@ -13,6 +13,7 @@ use crate::proxy::{Action, Auth, Forward, PathRewrite, Route, names};
 pub(super) struct At<'a> {
     pub(super) place: &'a Place<'a>,
     pub(super) label: &'a str,
+    pub(super) steps: &'a [names::Step],
     pub(super) auth: &'a Auth,
 }
 
@@ -48,7 +49,7 @@ impl Compiler<'_> {
         let action = match &spec.action {
             ActionSpec::Forward(target) => {
                 self.check_host_header(place, &options, &auth, label);
-                self.forward(&At { place, label, auth: &auth }, target, &options)
+                self.forward(&At { place, label, steps, auth: &auth }, target, &options)
             }
             ActionSpec::Redirect(redirect) => Action::Redirect(redirect.clone()),
             ActionSpec::DirectResponse(response) => Action::DirectResponse(response.clone()),

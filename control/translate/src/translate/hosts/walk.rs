@@ -73,7 +73,7 @@ impl Compiler<'_> {
             };
             let steps = place.steps(index, spec);
             self.note_asks(place, spec, &steps, &label);
-            let options = self.settle(place, spec, &label);
+            let options = self.settle(place, spec, &steps, &label);
             match &spec.action {
                 Action::Delegate(delegate) => {
                     let parent = Parent { inherited: Inherited::from(spec, matchers, inherited), options };
