@@ -139,7 +139,11 @@ impl Remembered {
                 let confirmed = confirmed.version_of(object).filter(|_| current(object).is_some());
                 (object, confirmed.unwrap_or(*good))
             })
-            .filter(|(object, revision)| current(object) != Some(*revision) || is_rejected(object))
+            .filter(|(object, revision)| {
+                current(object) != Some(*revision)
+                    || is_rejected(object)
+                    || last_good.holds_against_older(object)
+            })
             .collect();
         let may_return = |object: &ObjectKey, revision: u64| {
             current(object).is_some() && confirmed.version_of(object) == Some(revision)

@@ -111,6 +111,8 @@ pub struct LastGood {
     pub(crate) settings: Option<Arc<SettingsObject>>,
     /// Never fallen back to, and so no versions to keep.
     pub(crate) upstream_groups: BTreeMap<ObjectRef, Arc<UpstreamGroup>>,
+    /// See [`holds_against_older`](Self::holds_against_older).
+    pub(crate) holders: BTreeSet<ObjectKey>,
 }
 
 /// Names a version of an object.
@@ -199,6 +201,13 @@ impl LastGood {
     #[must_use]
     pub fn groups_or_settings_differ(&self, other: &Self) -> bool {
         self.settings != other.settings || self.upstream_groups != other.upstream_groups
+    }
+
+    /// Whether an object keeps something from an older one only because it is remembered to have had it:
+    /// forgotten, it would lose it.
+    #[must_use]
+    pub fn holds_against_older(&self, object: &ObjectKey) -> bool {
+        self.holders.contains(object)
     }
 
     /// The revision of the version of an object that is remembered.

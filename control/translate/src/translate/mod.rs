@@ -130,6 +130,7 @@ impl Translator {
         self.memo.refresh(input, &known);
         let bindings = gateways::bind(input, settings, &last_good.gateways, &mut reports);
         remembered.gateways = bindings.last_good;
+        remembered.holders = bindings.holders;
         let bindings = bindings.all;
         let versions = input.virtual_services.values();
         let current: Vec<Arc<Compiled>> = versions.map(|one| self.memo.current(one, &known)).collect();
@@ -168,6 +169,7 @@ impl Translator {
         remembered.secrets =
             delivery::deliver(&bindings, &served, &known.upstreams, &secrets, &mut proxies, settings);
         remembered.virtual_services = served.last_good;
+        remembered.holders.extend(served.holders);
         for proxy in proxies.values_mut() {
             proxy.listeners.sort_by(|a, b| a.name.cmp(&b.name));
             let needed: BTreeSet<&str> = proxy.auth_ids().collect();
