@@ -231,7 +231,8 @@ proptest! {
                 });
                 gateways.cloned().collect()
             };
-            let same = outdated.is_empty() && rejected(&with) == rejected(&without);
+            // A last good version may stand where nothing is opened, for want of a certificate.
+            let same = rejected(&with).is_empty() && rejected(&without).is_empty();
             let replaced = if same { BTreeSet::new() } else { defaults };
             for (place, route) in without_served.iter().filter(|((_, listener, _, _), _)| !replaced.contains(listener)) {
                 if with_served.get(place) == Some(route) {
