@@ -27,6 +27,8 @@ const START_LIMIT: Duration = Duration::from_secs(40);
 pub(super) struct Envoy {
     process: Process,
     admin: Proxy,
+    /// How much of its log was looked through for complaints.
+    looked_through: usize,
     _folder: TempDir,
 }
 
@@ -139,7 +141,7 @@ impl Envoy {
         // What a case leaves behind goes at once.
         command.args(["--drain-time-s", "1", "--drain-strategy", "immediate"]);
         let process = Process::start(&mut command, &folder.path().join("envoy.log"))?;
-        let mut envoy = Self { process, admin: Proxy::new(address), _folder: folder };
+        let mut envoy = Self { process, admin: Proxy::new(address), looked_through: 0, _folder: folder };
         wait::until(START_LIMIT, "envoy to answer", || {
             let ended = envoy.process.ended()?;
             ensure!(ended.is_none(), "envoy ended: {}", envoy.process.output());
@@ -151,8 +153,9 @@ impl Envoy {
     /// Whether everything that it was told is in use: it listens, no listener waits for routes or
     /// secrets, no cluster for its hosts.
     pub(super) fn is_warm(&self) -> anyhow::Result<()> {
-        let stats = self.admin.get("/stats?filter=warming%7Cworkers_started")?;
-        ensure!(stats.contains("listener_manager.workers_started: 1"), "no worker listens yet");
+        let listens = self.admin.stat("listener_manager.workers_started")?;
+        ensure!(listens == 1, "no worker listens yet");
+        let stats = self.admin.get("/stats?filter=warming")?;
         for line in stats.lines() {
             let (name, count) = line.split_once(": ").context("a line of no statistic")?;
             ensure!(count == "0" || !name.contains("manager."), "{name} is {count}");
@@ -180,6 +183,14 @@ impl Envoy {
             }
         }
         Ok(())
+    }
+
+    /// What it has said since the last time about configuration that it takes, but will not for ever.
+    pub(super) fn complaints(&mut self) -> Vec<String> {
+        let output = self.process.output();
+        let fresh = output.get(self.looked_through..).unwrap_or_default();
+        self.looked_through = output.len();
+        fresh.lines().filter(|line| line.to_lowercase().contains("deprecated")).map(str::to_owned).collect()
     }
 
     /// What it said last.
