@@ -27,8 +27,6 @@ const START_LIMIT: Duration = Duration::from_secs(40);
 pub(super) struct Envoy {
     process: Process,
     admin: Proxy,
-    /// How much of its log was looked through for complaints.
-    looked_through: usize,
     _folder: TempDir,
 }
 
@@ -141,7 +139,7 @@ impl Envoy {
         // What a case leaves behind goes at once.
         command.args(["--drain-time-s", "1", "--drain-strategy", "immediate"]);
         let process = Process::start(&mut command, &folder.path().join("envoy.log"))?;
-        let mut envoy = Self { process, admin: Proxy::new(address), looked_through: 0, _folder: folder };
+        let mut envoy = Self { process, admin: Proxy::new(address), _folder: folder };
         wait::until(START_LIMIT, "envoy to answer", || {
             let ended = envoy.process.ended()?;
             ensure!(ended.is_none(), "envoy ended: {}", envoy.process.output());
@@ -183,14 +181,6 @@ impl Envoy {
             }
         }
         Ok(())
-    }
-
-    /// What it has said since the last time about configuration that it takes, but will not for ever.
-    pub(super) fn complaints(&mut self) -> Vec<String> {
-        let output = self.process.output();
-        let fresh = output.get(self.looked_through..).unwrap_or_default();
-        self.looked_through = output.len();
-        fresh.lines().filter(|line| line.to_lowercase().contains("deprecated")).map(str::to_owned).collect()
     }
 
     /// What it said last.
