@@ -163,6 +163,9 @@ async fn audited(act: impl Future<Output = ()>) -> Vec<String> {
         .with_ansi(false)
         .without_time()
         .finish();
+    // With a single subscriber, a line that another test comes to first would be silent for all: only
+    // that test's thread would be asked, and it has none.
+    let _another = tracing::Dispatch::new(tracing_subscriber::registry());
     let guard = tracing::subscriber::set_default(subscriber);
     act.await;
     drop(guard);
