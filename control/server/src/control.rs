@@ -274,7 +274,7 @@ impl ControlLoop {
             self.translator.translate(self.objects.input(), &self.settings, &self.last_good);
         self.last_good = last_good;
         let mut key_changes = std::mem::take(&mut self.key_changes);
-        key_changes.push(Change::Watch(watched(&settings)));
+        key_changes.push(Change::Watch(settings.watched_namespaces()));
         self.index_mut().apply(self.revision.0, key_changes);
         for proxy in proxies.values_mut() {
             self.rollouts.widen(proxy);
@@ -363,13 +363,6 @@ impl ControlLoop {
         }
         self.report_soon();
     }
-}
-
-/// The namespaces that count, if not all do. That of the installation always does.
-fn watched(settings: &Settings) -> Option<BTreeSet<String>> {
-    let namespaces = &settings.watch_namespaces;
-    let system = std::iter::once(&settings.system_namespace);
-    (!namespaces.is_empty()).then(|| namespaces.iter().chain(system).cloned().collect())
 }
 
 /// A role in the log: whoever connects may say anything.

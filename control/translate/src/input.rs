@@ -139,6 +139,17 @@ pub struct Output {
     pub last_good: LastGood,
 }
 
+// === impl Settings ===
+
+impl Settings {
+    /// The namespaces that are looked at, that of the installation always among them. None means all.
+    pub fn watched_namespaces(&self) -> Option<BTreeSet<String>> {
+        let system = std::iter::once(&self.system_namespace);
+        let namespaces = &self.watch_namespaces;
+        (!namespaces.is_empty()).then(|| namespaces.iter().chain(system).cloned().collect())
+    }
+}
+
 // === impl Routing ===
 
 impl Default for Routing {

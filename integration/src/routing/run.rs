@@ -81,13 +81,6 @@ fn translated(objects: &Objects, last_good: &LastGood) -> Output {
     translate(&objects.input, &settings(), last_good)
 }
 
-/// The namespaces whose Secrets count; none for all.
-fn watched(settings: &Settings) -> Option<BTreeSet<String>> {
-    let namespaces = &settings.watch_namespaces;
-    let system = std::iter::once(&settings.system_namespace);
-    (!namespaces.is_empty()).then(|| namespaces.iter().chain(system).cloned().collect())
-}
-
 fn proxy_name(role: &str) -> &str {
     role.split_once('~').map_or(role, |(_, name)| name)
 }
@@ -209,7 +202,7 @@ impl Bench {
         self.revision += 1;
         let mut index = KeyIndex::new();
         let changes = objects.keys.iter().cloned();
-        index.apply(self.revision, changes.chain([Change::Watch(watched(settings))]));
+        index.apply(self.revision, changes.chain([Change::Watch(settings.watched_namespaces())]));
         let publication = Publication {
             hosts: remap::resolved(&snapshot)?,
             unwell: unwell(&case.requests.hosts, &hosts.addresses()),

@@ -17,7 +17,7 @@ const NEIGHBOUR: &str = "localhost";
 /// A virtual service that answers with this status, with a certificate from files that only the proxy
 /// reads: nobody can tell before whether they are any good.
 fn answering(name: &str, host: &str, status: u16, cert: &str, key: &str) -> Value {
-    let ssl = json!({ "sslFiles": { "tlsCert": cert, "tlsKey": key } });
+    let ssl = json!({ "sslFiles": { "tlsCert": cert, "tlsKey": key }, "sniDomains": [host] });
     let mut service = with_tls(name, host, json!({}), ssl);
     service["spec"]["virtualHost"]["routes"] =
         json!([{ "matchers": [{ "prefix": "/" }], "directResponseAction": { "status": status } }]);
