@@ -46,6 +46,9 @@ filter-faulty:
         --features fault-injection --target-dir "{{ target }}/fault-injection"
     @scripts/wasm-size "{{ faulty_filter }}"
 
+# Whoever tests the same tree twice asks the same questions; `properties` asks new ones.
+export PROPTEST_RNG_SEED := env('PROPTEST_RNG_SEED', '1')
+
 # Every check there is: format, lints, both filters, all tests
 [group('check')]
 test:
@@ -88,6 +91,15 @@ lint-native:
 fuzz SECONDS='60':
     KEYWARD_FUZZ_SECONDS={{ SECONDS }} cargo test -p keyward-filter-core --test fuzz -- --nocapture
     KEYWARD_FUZZ_SECONDS={{ SECONDS }} cargo test -p keyward-integration --test wasm fuzz -- --nocapture
+
+# Run the property tests so many times, each time with other inputs
+[group('check')]
+properties ROUNDS='10':
+    for seed in $(shuf -i 2-4294967295 -n {{ ROUNDS }}); do \
+        echo "seed $seed: again with PROPTEST_RNG_SEED=$seed" >&2; \
+        PROPTEST_RNG_SEED=$seed cargo test -q --workspace --exclude keyward-integration --exclude keyward-filter \
+            || exit 1; \
+    done
 
 # Write the golden files anew and delete those without a case; review the diff
 [group('check')]

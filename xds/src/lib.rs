@@ -103,6 +103,7 @@ mod subscription;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod text;
 mod tier;
 
 pub use cache::Cache;
@@ -114,3 +115,4 @@ pub use resource::{Resource, Versioned};
 pub use server::{AdsService, AdsServiceBuilder, EventSink, StreamEvent};
 pub use snapshot::{Snapshot, SnapshotBuilder};
 pub use status::{ClientId, ClientStatus, Protocol, RejectedResource, Source, TypeStatus};
+pub use text::printable;

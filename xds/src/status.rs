@@ -26,7 +26,7 @@ pub struct ClientStatus {
 /// Who a client is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId {
-    /// The id of its node.
+    /// The id of its node, as [printable](crate::printable) text of at most 512 bytes.
     pub node_id: Arc<str>,
     /// The key that says which snapshot is for it.
     pub node_key: Arc<str>,

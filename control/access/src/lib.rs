@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Authorization header ─▶ Credential ─┐
-//! peer address, Host ─────────────────┤
+//! peer address, Host, who sent it on ──┤
 //! TokenFile ─▶ TokenBook (digests) ───┼─▶ authenticate ─▶ Identity ─▶ authorize ─▶ Permit, or 401/403
 //! Rules (flags) ──────────────────────┘                                  ▲             │
 //! verb, kind, namespace, name ───────────────────────────────────────────┘             └─▶ audit
@@ -25,5 +25,5 @@ pub use book::{TokenBook, TokenName, TokenRecord};
 pub use error::{BookError, FileError, TokenError};
 pub use file::TokenFile;
 pub use role::{Role, Verb};
-pub use rules::{Action, Caller, Credential, Identity, Permit, Rules, authenticate, authorize};
+pub use rules::{Action, Caller, Credential, Identity, Permit, Rules, Through, authenticate, authorize};
 pub use token::{RANDOM_BYTES, Token, TokenDigest};

@@ -16,7 +16,8 @@ mod tests;
 /// Who needs a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rules {
-    /// Everybody but who is on this machine: the rule.
+    /// Everybody but who is on this machine, and they too as soon as there is a token: roles would mean
+    /// nothing if whoever reaches a loopback address were an admin. The rule.
     OffLoopback,
     /// Everybody.
     Everybody,
@@ -32,8 +33,21 @@ pub struct Caller<'a> {
     /// Whether the request calls this server by a name of its own machine. A web page that points
     /// its own name at a loopback address does not.
     pub by_local_name: bool,
+    /// Who sent it on.
+    pub through: Through,
     /// The `Authorization` header.
     pub credential: Credential<'a>,
+}
+
+/// Who sent a request on to this server: then the other end of the connection says nothing of who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Through {
+    /// Nobody, as far as it shows.
+    Nobody,
+    /// A proxy.
+    Proxy,
+    /// A gateway of Keyward's: everybody may be behind it.
+    Gateway,
 }
 
 /// What stands in an `Authorization` header.
@@ -113,7 +127,7 @@ pub fn authenticate(
         Credential::Other => {
             return Err(unauthorized("the Authorization header must be `Bearer` and a token".to_owned()));
         }
-        Credential::None => return without_token(rules, caller),
+        Credential::None => return without_token(rules, book, caller),
     };
     let token = Token::parse(text).map_err(|error| unauthorized(format!("the token is refused: {error}")))?;
     let record = book.find(&token.digest()).ok_or_else(|| {
@@ -129,12 +143,19 @@ pub fn authenticate(
     })
 }
 
-fn without_token(rules: Rules, caller: &Caller<'_>) -> Result<Identity, ApiStatus> {
+fn without_token(rules: Rules, book: &TokenBook, caller: &Caller<'_>) -> Result<Identity, ApiStatus> {
     let local = caller.peer.to_canonical().is_loopback();
+    let is_here = local && caller.by_local_name && caller.through == Through::Nobody;
     let missing = match rules {
-        Rules::Nobody if local && caller.by_local_name => return Ok(Identity::Loopback),
+        // Who may reach the gateway is another question than who may reach this port.
+        _ if caller.through == Through::Gateway => "a token is needed through a gateway",
+        Rules::Nobody if is_here => return Ok(Identity::Loopback),
         Rules::Nobody => return Ok(Identity::Anonymous),
-        Rules::OffLoopback if local && caller.by_local_name => return Ok(Identity::Loopback),
+        Rules::OffLoopback if is_here && book.records().is_empty() => return Ok(Identity::Loopback),
+        Rules::OffLoopback if is_here => "a token is needed, also on this machine, as there are tokens",
+        Rules::OffLoopback if local && caller.through == Through::Proxy => {
+            "a token is needed when a proxy passes the request on"
+        }
         Rules::OffLoopback if local => {
             "a token is needed when this server is not called 127.0.0.1, [::1] or localhost"
         }
@@ -142,7 +163,8 @@ fn without_token(rules: Rules, caller: &Caller<'_>) -> Result<Identity, ApiStatu
         Rules::Everybody => "a token is needed",
     };
     Err(unauthorized(format!(
-        "{missing}: send `Authorization: Bearer <token>` (`keyward token create` makes one)"
+        "{missing}: send `Authorization: Bearer <token>` (`keyward token create` makes one; kubectl sends it \
+         only over TLS: `keyward serve --tls`)"
     )))
 }
 

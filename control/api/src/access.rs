@@ -97,6 +97,16 @@ pub struct AuditLog;
 // === impl Verb ===
 
 impl Verb {
+    /// Whether it changes nothing.
+    pub(crate) fn is_read(self) -> bool {
+        matches!(self, Self::Get | Self::List | Self::Watch)
+    }
+
+    /// Whether it can be done with objects of a kind, by whoever may.
+    pub(crate) fn is_served(self, kind: &Kind) -> bool {
+        self.is_read() || !kind.is_written_by_server()
+    }
+
     /// The word for it in Kubernetes' rules: `deletecollection`.
     #[must_use]
     pub fn as_str(self) -> &'static str {

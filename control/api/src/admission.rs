@@ -55,11 +55,6 @@ pub(crate) fn admit(
     let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(str::to_owned));
     let version = text(metadata.remove("resourceVersion"));
     let uid = text(metadata.remove("uid"));
-    for list in ["finalizers", "ownerReferences"] {
-        if metadata.get(list).and_then(Value::as_array).is_some_and(Vec::is_empty) {
-            metadata.remove(list);
-        }
-    }
     if target.kind.name == NAMESPACE {
         let labels = metadata.entry("labels").or_insert_with(|| json!({}));
         // Selectors of namespaces count on it, as in Kubernetes.

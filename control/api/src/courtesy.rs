@@ -1,7 +1,9 @@
 //! What clients ask for on their way and what no kind of ours is.
 //!
 //! `kubectl describe` asks for events and `kubectl cluster-info` for services: there are none. `kubectl
-//! auth` asks who somebody is and what they may do: the authorizer says so.
+//! apply` asks for definitions of further kinds when it meets one that discovery does not know: there are
+//! none either, and only then it says so and applies the rest. `kubectl auth` asks who somebody is and what
+//! they may do: the authorizer says so.
 
 use std::net::SocketAddr;
 
@@ -47,10 +49,13 @@ pub(crate) fn answer(
     let segments: Vec<&str> = lookup.path.trim_matches('/').split('/').collect();
     match segments.as_slice() {
         ["api", "v1", "events"] | ["api", "v1", "namespaces", _, "events"] => {
-            Some(nothing(method, lookup, "EventList"))
+            Some(nothing(method, lookup, "v1", "EventList"))
         }
         ["api", "v1", "services"] | ["api", "v1", "namespaces", _, "services"] => {
-            Some(nothing(method, lookup, "ServiceList"))
+            Some(nothing(method, lookup, "v1", "ServiceList"))
+        }
+        ["apis", "apiextensions.k8s.io", "v1", "customresourcedefinitions"] => {
+            Some(nothing(method, lookup, "apiextensions.k8s.io/v1", "CustomResourceDefinitionList"))
         }
         ["apis", "authentication.k8s.io", "v1", "selfsubjectreviews"] => {
             Some(reviewed(method, lookup, body, |_| caller.who()))
@@ -66,14 +71,13 @@ pub(crate) fn answer(
 }
 
 /// An empty list. It cannot be followed: nothing ever comes.
-fn nothing(method: &Method, lookup: &Lookup<'_>, kind: &str) -> Answer {
+fn nothing(method: &Method, lookup: &Lookup<'_>, api_version: &str, kind: &str) -> Answer {
     let watch =
         lookup.query.unwrap_or_default().split('&').any(|pair| matches!(pair, "watch=true" | "watch=1"));
     if watch || !matches!(*method, Method::GET | Method::HEAD) {
         return Ok(not_allowed("GET, HEAD"));
     }
-    let list =
-        json!({ "kind": kind, "apiVersion": "v1", "metadata": { "resourceVersion": "" }, "items": [] });
+    let list = json!({ "kind": kind, "apiVersion": api_version, "metadata": { "resourceVersion": "" }, "items": [] });
     Ok(success(StatusCode::OK, &list, &[]))
 }
 
@@ -134,18 +138,24 @@ impl Caller<'_> {
         if verbs.is_empty() {
             return Ok(json!({ "allowed": false, "reason": "there is no such verb" }));
         }
-        if kinds.is_empty() {
+        let Some(first) = kinds.first() else {
             return Ok(json!({ "allowed": false, "reason": "there is no such resource" }));
-        }
+        };
         let place = (text(resource, "namespace"), text(resource, "name"));
+        let mut refusal = Some(ApiStatus::written_by_server(first));
         for kind in kinds {
-            for verb in &verbs {
+            // What nobody can do counts only where nothing else is asked about.
+            for verb in verbs.iter().filter(|verb| verb.is_served(kind)) {
                 if let Err(refusal) = self.may(lookup, *verb, kind, place) {
                     return Ok(json!({ "allowed": false, "reason": refusal.message }));
                 }
+                refusal = None;
             }
         }
-        Ok(json!({ "allowed": true }))
+        Ok(match refusal {
+            None => json!({ "allowed": true }),
+            Some(refusal) => json!({ "allowed": false, "reason": refusal.message }),
+        })
     }
 
     /// Everything that they may do in a namespace.
@@ -156,7 +166,9 @@ impl Caller<'_> {
             .filter_map(|kind| {
                 let allowed: Vec<&str> = VERBS
                     .iter()
-                    .filter(|verb| self.may(lookup, **verb, kind, (namespace, "")).is_ok())
+                    .filter(|verb| {
+                        verb.is_served(kind) && self.may(lookup, **verb, kind, (namespace, "")).is_ok()
+                    })
                     .map(|verb| verb.as_str())
                     .collect();
                 let groups: Vec<&str> = kind.group_versions().map(|place| place.group).collect();

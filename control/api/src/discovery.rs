@@ -7,8 +7,9 @@
 //! /version  /                    what answers here, and where
 //! ```
 //!
-//! The original product's groups stand behind our own, and what they serve has neither short names nor
-//! categories: a client that is asked for `vs` or for all of `keyward` meets each object once, and one
+//! The original product's groups stand behind our own, and have short names and a category of their
+//! own: a client that is asked for `vs` or for all of `keyward` meets each object once, under our names;
+//! one that is asked for `gvs` or for all of `gloo-gateway` meets it once under the original's; and one
 //! that is asked for a bare plural takes the first group that has it.
 
 mod aggregated;

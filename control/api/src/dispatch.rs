@@ -16,7 +16,7 @@ use crate::courtesy::{self, Caller};
 use crate::discovery;
 use crate::openapi;
 use crate::query::Query;
-use crate::reply::{failure, not_allowed};
+use crate::reply::{failure, not_allowed, not_allowed_because};
 use crate::request::MAX_BODY;
 use crate::table::Form;
 use crate::target::{Part, Target};
@@ -34,6 +34,7 @@ pub(crate) struct Lookup<'a> {
 
 /// A request on a resource by somebody who may make it.
 pub(crate) struct Call<'a> {
+    pub(crate) path: &'a str,
     pub(crate) target: Target,
     pub(crate) query: Query,
     pub(crate) headers: &'a HeaderMap,
@@ -64,6 +65,12 @@ pub(crate) async fn dispatch(
         }
         Err(_) => return failure(ApiStatus::bad_request("the body of the request did not arrive whole")),
     };
+    if headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
+        // Passed over, it would be answered as if the other had asked.
+        return failure(ApiStatus::forbidden(
+            "nobody can act as somebody else here: send no Impersonate header",
+        ));
+    }
     let answer = match Target::of_path(uri.path()) {
         Some(target) => api.on_resource(&method, &uri, target, &headers, peer, &body).await,
         None => api.on_document(&method, &uri, &headers, peer, &body),
@@ -75,7 +82,7 @@ pub(crate) async fn dispatch(
 fn methods(target: &Target) -> &'static str {
     match (&target.name, target.part) {
         (Some(_), Part::Main) => "GET, HEAD, PUT, PATCH, DELETE",
-        (Some(_), Part::Status) => "GET, HEAD, PUT, PATCH",
+        (Some(_), Part::Status) => "GET, HEAD",
         (None, _) if !target.is_one_place() => "GET, HEAD",
         (None, _) => "GET, HEAD, POST, DELETE",
     }
@@ -125,15 +132,19 @@ impl Api {
             headers,
             peer,
         })?;
-        if target.kind.is_written_by_server() && !matches!(verb, Verb::Get | Verb::List | Verb::Watch) {
-            return Ok(not_allowed("GET, HEAD"));
+        if !verb.is_served(target.kind) {
+            return Ok(not_allowed_because("GET, HEAD", ApiStatus::written_by_server(target.kind)));
+        }
+        if target.part == Part::Status && !verb.is_read() {
+            let name = target.name.as_deref().unwrap_or_default();
+            return Ok(not_allowed_because("GET, HEAD", ApiStatus::status_is_read_only(target.kind, name)));
         }
         let form = Form::asked(headers, uri.query(), self.writer.origin().now)?;
         let query = parsed?;
-        if query.wait.is_some() && matches!(verb, Verb::Get | Verb::List | Verb::Watch) {
+        if query.wait.is_some() && verb.is_read() {
             return Err(ApiStatus::bad_request("wait: Forbidden: it is for changes"));
         }
-        let call = Call { target, query, headers, body, form, identity, began };
+        let call = Call { path: uri.path(), target, query, headers, body, form, identity, began };
         match verb {
             Verb::Get => self.get(&call).await,
             Verb::List => self.list(&call).await,

@@ -21,7 +21,12 @@ pub(crate) fn failure(status: ApiStatus) -> Response {
 
 /// Answers that a method is not served here, and which are.
 pub(crate) fn not_allowed(methods: &'static str) -> Response {
-    let mut response = failure(ApiStatus::method_not_allowed());
+    not_allowed_because(methods, ApiStatus::method_not_allowed())
+}
+
+/// Answers that a method is not served here, and which are, and why.
+pub(crate) fn not_allowed_because(methods: &'static str, why: ApiStatus) -> Response {
+    let mut response = failure(why);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
     response
 }

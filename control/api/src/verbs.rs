@@ -1,19 +1,23 @@
 //! The verbs that write, from a request to the writer and back.
 
 use axum::http::StatusCode;
-use keyward_resource::ApiStatus;
+use keyward_resource::{ApiStatus, kind};
 use serde_json::{Value, json};
 
-use crate::access::Verb;
+use crate::access::{Attempt, Verb};
 use crate::api::Api;
 use crate::dispatch::{Answer, Call};
 use crate::reply::{store_error, success};
 use crate::request::{self, DeleteOptions, PatchType};
 use crate::selector::Selection;
-use crate::target::{Part, Target};
+use crate::target::{NAMESPACE, Target};
 use crate::writer::{Current, Effect, Patch, Preconditions, WriteOptions, Written};
 use keyward_store::Selector;
 
+/// The kind that only some may delete.
+const SECRET: &str = "Secret";
+/// Stands before the reason of a refusal.
+const FORBIDDEN: &str = " is forbidden: ";
 /// How many objects of a collection are read at once to be deleted.
 const PAGE: usize = 500;
 
@@ -43,10 +47,7 @@ impl Api {
     pub(crate) async fn update(&self, call: &Call<'_>) -> Answer {
         let object = request::body(call.headers, call.body)?;
         let options = call.options();
-        let written = match call.target.part {
-            Part::Main => self.writer.update(&call.target, object, &options).await?,
-            Part::Status => self.writer.update_status(&call.target, object, &options).await?,
-        };
+        let written = self.writer.update(&call.target, object, &options).await?;
         self.answer(call, written).await
     }
 
@@ -61,20 +62,14 @@ impl Api {
                 // Whoever applies says who they are: it decides what is removed.
                 options.manager = call.query.field_manager.clone().unwrap_or_default();
                 let force = call.query.force;
-                let written = match target.part {
-                    Part::Main => self.writer.apply(target, body, force, &options).await?,
-                    Part::Status => self.writer.apply_status(target, body, force, &options).await?,
-                };
+                let written = self.writer.apply(target, body, force, &options).await?;
                 return self.answer(call, written).await;
             }
         };
         if call.query.force {
             return Err(ApiStatus::bad_request("force: Forbidden: may not be specified for non-apply patch"));
         }
-        let written = match target.part {
-            Part::Main => self.writer.patch(target, &patch, &options).await?,
-            Part::Status => self.writer.patch_status(target, &patch, &options).await?,
-        };
+        let written = self.writer.patch(target, &patch, &options).await?;
         self.answer(call, written).await
     }
 
@@ -83,6 +78,7 @@ impl Api {
         let mut options = call.options();
         options.dry_run |= dry_run;
         let target = &call.target;
+        self.check_contents(call, target.name.as_deref().unwrap_or_default()).await?;
         let written = self.writer.delete(target, &preconditions, &options).await?;
         if written.effect == Effect::Deleted {
             let name = &written.key.name;
@@ -120,6 +116,7 @@ impl Api {
                 if !selection.selects(&record, &stored) {
                     continue;
                 }
+                self.check_contents(call, &record.key.name).await?;
                 let one = Target { name: Some(record.key.name.clone()), ..target.clone() };
                 // The one that was looked at, and not one that has come under its name since.
                 let uid = Some(stored.uid().to_owned());
@@ -141,6 +138,35 @@ impl Api {
         let list = keyward_resource::present_list(target.kind, items, revision, target.asked);
         let answer = success(StatusCode::OK, &call.form.list(target.kind, list), &[]);
         call.confirmed(self.confirm.as_deref(), last.filter(|_| !options.dry_run), answer).await
+    }
+
+    /// What is in a namespace goes with it: whoever may not delete Secrets may not do so by deleting
+    /// their namespace.
+    async fn check_contents(&self, call: &Call<'_>, name: &str) -> Result<(), ApiStatus> {
+        let Some(secrets) = kind::by_name(SECRET).filter(|_| call.target.kind.name == NAMESPACE) else {
+            return Ok(());
+        };
+        let page = self.store().list(Selector::namespaced(SECRET, name), None, Some(1)).await;
+        if page.map_err(|error| store_error(secrets, "", error))?.records.is_empty() {
+            return Ok(());
+        }
+        let attempt = Attempt {
+            verb: Verb::DeleteCollection,
+            kind: Some(secrets),
+            namespace: Some(name),
+            name: None,
+            path: call.path,
+            headers: call.headers,
+            peer: call.identity.peer,
+        };
+        self.authorizer.authorize(&attempt).map(drop).map_err(|refusal| match refusal.code {
+            403 => {
+                let why = refusal.message.split_once(FORBIDDEN).map_or(&*refusal.message, |(_, why)| why);
+                let why = format!("it holds Secrets, which would go with it: {why}");
+                ApiStatus::forbidden_object(call.target.kind, name, &why, None)
+            }
+            _ => refusal,
+        })
     }
 
     async fn answer(&self, call: &Call<'_>, written: Written) -> Answer {

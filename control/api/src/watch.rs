@@ -2,14 +2,17 @@
 //!
 //! ```text
 //! [ADDED … BOOKMARK(initial-events-end)] ─▶ ADDED | MODIFIED | DELETED … BOOKMARK … ─▶ (timeout)
-//!                                                          └▶ ERROR 410: list again
+//!                                                          ├▶ ERROR 410: list again
+//!                                                          └▶ ERROR 401, 403: no longer allowed
 //! ```
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 use futures::stream;
@@ -18,6 +21,7 @@ use keyward_store::{Event, Key, Record, Revision, Selector, StoreError, Watch};
 use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
+use crate::access::{Attempt, Verb};
 use crate::api::Api;
 use crate::dispatch::{Answer, Call};
 use crate::query::{Query, Version};
@@ -31,6 +35,8 @@ use crate::target::Target;
 const LIFETIME: Duration = Duration::from_secs(40 * 60);
 /// How often a client is told how far it has got.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(20);
+/// How long somebody goes on watching who may not any more.
+const CHECK_EVERY: Duration = Duration::from_millis(500);
 /// How many objects of the beginning are read at once.
 const PAGE: usize = 500;
 /// Marks the bookmark after which there are only changes.
@@ -52,8 +58,17 @@ struct Watcher {
     told: Revision,
     bookmarks: Option<Interval>,
     until: Instant,
+    access: Access,
     lines: VecDeque<String>,
     done: bool,
+}
+
+/// By what somebody watches. A token may be deleted, expire, or get another role meanwhile.
+struct Access {
+    path: String,
+    headers: HeaderMap,
+    peer: Option<SocketAddr>,
+    checked: Instant,
 }
 
 /// What there was at the beginning.
@@ -136,6 +151,12 @@ impl Api {
             told: at,
             bookmarks,
             until: Instant::now() + lifetime,
+            access: Access {
+                path: call.path.to_owned(),
+                headers: call.headers.clone(),
+                peer: call.identity.peer,
+                checked: Instant::now(),
+            },
             lines: VecDeque::new(),
             done: false,
         };
@@ -153,6 +174,9 @@ impl Watcher {
     /// The next line; none at the end.
     async fn next(&mut self) -> Option<String> {
         loop {
+            if !self.done && self.access.checked.elapsed() >= CHECK_EVERY {
+                self.check_access();
+            }
             if let Some(line) = self.lines.pop_front() {
                 return Some(line);
             }
@@ -165,6 +189,25 @@ impl Watcher {
                 self.follow().await;
             }
         }
+    }
+
+    /// Ends the watch if whoever watches may not any more; what has not been sent is not for them.
+    fn check_access(&mut self) {
+        let Access { path, headers, peer, .. } = &self.access;
+        let attempt = Attempt {
+            verb: Verb::Watch,
+            kind: Some(self.target.kind),
+            namespace: self.target.namespace.as_deref(),
+            name: self.target.name.as_deref(),
+            path,
+            headers,
+            peer: *peer,
+        };
+        if let Err(refusal) = self.api.authorizer.authorize(&attempt) {
+            self.lines.clear();
+            self.end(&refusal);
+        }
+        self.access.checked = Instant::now();
     }
 
     /// Tells the next part of what there was.
@@ -212,6 +255,8 @@ impl Watcher {
                 None => self.done = true,
             },
             () = tick => self.bookmark_if_behind(),
+            // Looked at before anything else is told.
+            () = sleep_until(self.access.checked + CHECK_EVERY) => {}
             () = sleep_until(self.until) => {
                 self.bookmark_if_behind();
                 self.done = true;
@@ -283,8 +328,11 @@ impl Watcher {
 
     /// Ends the watch and says why.
     fn fail(&mut self, error: StoreError) {
-        let status = store_error(self.target.kind, "", error);
-        self.lines.push_back(format!("{}\n", json!({ "type": "ERROR", "object": status })));
+        self.end(&store_error(self.target.kind, "", error));
+    }
+
+    fn end(&mut self, why: &ApiStatus) {
+        self.lines.push_back(format!("{}\n", json!({ "type": "ERROR", "object": why })));
         self.done = true;
     }
 }

@@ -13,6 +13,7 @@ mod tls;
 
 use std::net::{IpAddr, SocketAddr};
 
+use keyward_resource::MAX_REGEX_PROGRAM_SIZE;
 use serde_json::{Value, json};
 
 pub use tls::{
@@ -84,6 +85,23 @@ pub fn bootstrap(options: &BootstrapOptions) -> Value {
             "cds_config": ads_source,
         },
         "static_resources": { "clusters": [control_cluster(options)] },
+        "layered_runtime": layered_runtime(),
+    })
+}
+
+/// What Envoy's runtime has to say: that a regular expression may be as large as validation takes it.
+/// Without it Envoy refuses large ones.
+#[must_use]
+pub fn layered_runtime() -> Value {
+    json!({
+        "layers": [
+            {
+                "name": "keyward",
+                "static_layer": { "re2.max_program_size.error_level": MAX_REGEX_PROGRAM_SIZE },
+            },
+            // There by default, but not beside other layers.
+            { "name": "admin", "admin_layer": {} },
+        ],
     })
 }
 

@@ -50,6 +50,13 @@ fn without_certificates_there_is_no_tls_and_with_them_there_is_no_way_around_it(
 }
 
 #[test]
+fn regular_expressions_may_be_as_large_as_validation_takes_them() {
+    let made = bootstrap(&options("10.0.0.1", None));
+    let size = &made["layered_runtime"]["layers"][0]["static_layer"]["re2.max_program_size.error_level"];
+    assert_eq!(size, keyward_resource::MAX_REGEX_PROGRAM_SIZE);
+}
+
+#[test]
 fn the_secrets_name_files_and_hold_nothing_secret() {
     let identity = &identity_secret("/x")["resources"][0]["tls_certificate"];
     // One file: Envoy must not see a new certificate with an old key.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! keyward token create|list|delete ─▶ tokens.json in the data folder
-//! keyward pki init|proxy|renew     ─▶ certificates, keys and bootstrap files in the PKI folder
+//! keyward pki init|proxy|renew|revoke ─▶ certificates, keys and bootstrap files in the PKI folder
 //! keyward validate PATH            ─▶ what a server would say of these files, without one
 //! ```
 //!

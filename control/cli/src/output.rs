@@ -4,6 +4,16 @@ use std::fmt;
 use std::io::{ErrorKind, Write};
 
 use anyhow::Context as _;
+use clap::ValueEnum;
+
+/// How a report looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
 
 /// Where a command writes.
 pub(crate) struct Output {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use crate::output::Output;
+use crate::output::{Form, Output};
 
 /// What is checked.
 #[derive(Debug, Clone, Args)]
@@ -18,14 +18,6 @@ pub struct ValidateArgs {
     /// How the report looks.
     #[arg(long, short, default_value = "text", value_name = "FORM")]
     output: Form,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
 }
 
 pub(super) fn run(args: &ValidateArgs, output: &mut Output) -> anyhow::Result<()> {

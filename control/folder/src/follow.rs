@@ -27,6 +27,7 @@ const RETRY: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Folder {
     root: PathBuf,
+    may_be_empty: bool,
 }
 
 /// Why a folder cannot be used.
@@ -83,7 +84,14 @@ impl Folder {
         }
         std::fs::read_dir(path).map_err(unreadable)?;
         let root = std::path::absolute(path).map_err(unreadable)?;
-        Ok(Self { root })
+        Ok(Self { root, may_be_empty: false })
+    }
+
+    /// Says whether all objects of the folder go when no file in it has any object. Unless it says so they
+    /// stay: a volume that is not mounted and a checkout that has failed look the same.
+    #[must_use]
+    pub fn that_may_be_empty(self, may_be_empty: bool) -> Self {
+        Self { may_be_empty, ..self }
     }
 
     /// Makes the store say what the files say, again and again, until told to stop. What is wrong
@@ -97,7 +105,7 @@ impl Folder {
 
     async fn run(self, writer: Writer, store: Arc<dyn Store>) {
         let mut objects = loop {
-            match Synchronizer::load(writer.clone(), store.clone()).await {
+            match Synchronizer::load(writer.clone(), store.clone(), self.may_be_empty).await {
                 Ok(objects) => break objects,
                 Err(error) => {
                     tracing::error!("the objects of the folder of resources are not known: {error}")
@@ -115,10 +123,11 @@ impl Folder {
             let thorough = Instant::now() >= thorough_at;
             let files;
             (scanner, files) = self.scan(scanner).await;
-            let outcome = match files {
+            let mut outcome = match files {
                 Ok(files) => objects.look(&files, thorough, Instant::now()).await,
                 Err(error) => self.gone(&error),
             };
+            outcome.problems.extend((outcome.kept > 0).then(|| self.emptied(outcome.kept)));
             if thorough {
                 thorough_at = Instant::now() + RESCAN;
             }
@@ -145,6 +154,15 @@ impl Folder {
             (scanner, files)
         });
         scan.await.unwrap_or_else(|error| (Scanner::default(), Err(io::Error::other(error))))
+    }
+
+    /// A folder that is empty may be one that is not mounted.
+    fn emptied(&self, kept: usize) -> Problem {
+        let message = format!(
+            "no file of the folder has any object, so those that came from it stay as they are ({kept} of \
+             them): delete them with kubectl, or say --resources-may-be-empty"
+        );
+        Problem::of_file(&self.root.display().to_string(), message)
     }
 
     /// A folder that is gone is not one without files: everything stays as it is.

@@ -19,6 +19,8 @@
 //! - Which file an object comes from stands in its annotations, so a file that goes while the server
 //!   is down is noticed. An object that was there before the folder knew it is never deleted: when it
 //!   leaves the folder, the folder lets go of its fields and they stay as they are.
+//! - A folder in which no file has any object is one that is not mounted, or a checkout that has failed:
+//!   nothing is deleted, unless it is said to be allowed.
 //! - The folder wins on the fields that its files say. What others say in other fields stays. A
 //!   change of the folder's fields from elsewhere is put back when the file changes, and at the
 //!   latest with the slow look at everything.

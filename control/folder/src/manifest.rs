@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use keyward_api::Target;
-use keyward_resource::{Format, GroupVersion, Kind, Place, Places, admit, kind, parse_documents};
+use keyward_resource::{ApiStatus, Format, GroupVersion, Kind, Place, Places, admit, kind, parse_documents};
 use keyward_store::Key;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -200,6 +200,10 @@ impl Reader<'_> {
                 return self.mistake(document, &inside(field), None, status.message + &hint);
             }
         };
+        if target.kind.is_written_by_server() {
+            let message = ApiStatus::written_by_server(target.kind).message;
+            return self.mistake(document, &inside("kind"), None, message);
+        }
         let key = Key::new(
             target.kind.name,
             target.namespace.clone().unwrap_or_default(),

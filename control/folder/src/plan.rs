@@ -25,6 +25,9 @@ pub(crate) struct Known {
     pub(crate) files: BTreeMap<Key, String>,
     /// Those that are in no file any more, and since when.
     pub(crate) missing: BTreeMap<Key, Instant>,
+    /// Whether a folder without any object means that all of them go. It mostly means that nothing is
+    /// mounted there, or that a checkout has failed.
+    pub(crate) may_be_empty: bool,
 }
 
 /// What there is to do.
@@ -34,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) apply: Vec<Wanted>,
     /// Objects that have left the folder, in the order in which they go.
     pub(crate) remove: Vec<Key>,
+    /// How many objects would have to go, but stay because no file has any object.
+    pub(crate) kept: usize,
     /// What is wrong, in the order of the files.
     pub(crate) problems: Vec<Problem>,
 }
@@ -47,8 +52,8 @@ pub(crate) struct Wanted {
 
 /// What others refer to comes first, so that nobody refers to what is not there yet: in the order of
 /// the table of kinds, but for those that bring the others into effect.
-fn rank(key: &Key) -> usize {
-    let last = ["RouteTable", "VirtualService", "Gateway", "Proxy"];
+pub(crate) fn rank(key: &Key) -> usize {
+    let last = ["RouteTable", "VirtualService", "Gateway"];
     let late = last.iter().position(|kind| *kind == key.kind).map(|place| KINDS.len() + place);
     late.or_else(|| KINDS.iter().position(|kind| kind.name == key.kind)).unwrap_or(KINDS.len())
 }
@@ -92,7 +97,12 @@ pub(crate) fn plan(files: &Files, known: &mut Known, now: Instant) -> Plan {
     }
     let is_missing = |key: &Key| !wanted.contains_key(key) && !held.contains_key(key);
     known.missing.retain(|key, _| is_missing(key));
-    let missing: BTreeSet<Key> = known.files.keys().filter(|key| is_missing(key)).cloned().collect();
+    let mut missing: BTreeSet<Key> = known.files.keys().filter(|key| is_missing(key)).cloned().collect();
+    if wanted.is_empty() && held.is_empty() && !known.may_be_empty {
+        plan.kept = missing.len();
+        missing.clear();
+        known.missing.clear();
+    }
     for key in missing {
         let since = *known.missing.entry(key.clone()).or_insert(now);
         if now.saturating_duration_since(since) >= GRACE {

@@ -4,16 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures::future::{BoxFuture, FutureExt as _};
+use futures::stream::{self, StreamExt as _};
 use keyward_api::{Effect, Part, Preconditions, Stored, Target, WriteOptions, Writer};
 use keyward_resource::{ApiStatus, KINDS, kind};
 use keyward_store::{Key, Record, Revision, Selector, Store, StoreError};
 
 use crate::mark::{self, MANAGER, Mark, Origin};
-use crate::plan::{Files, Known, Wanted, plan};
+use crate::plan::{Files, Known, Wanted, plan, rank};
 use crate::problem::Problem;
 
 /// How many objects are read at once.
 const PAGE: usize = 500;
+/// How many objects are written at once. The store puts those that come together on the disk together,
+/// and whoever follows it sees them together.
+const AT_ONCE: usize = 256;
 
 /// The objects of the folder in a store.
 pub(crate) struct Synchronizer {
@@ -29,6 +34,8 @@ pub(crate) struct Synchronizer {
 pub(crate) struct Outcome {
     /// What is wrong.
     pub(crate) problems: Vec<Problem>,
+    /// So many objects stay although no file has them, because no file has any.
+    pub(crate) kept: usize,
     /// Objects are in no file, and go if they are still in none soon.
     pub(crate) is_waiting: bool,
     /// Something did not work that may work later.
@@ -75,13 +82,18 @@ fn target_of(key: &Key) -> Option<Target> {
 // === impl Synchronizer ===
 
 impl Synchronizer {
-    /// Finds the objects that came from the folder before.
+    /// Finds the objects that came from the folder before. They all go when no file has any object, but
+    /// only if the folder `may_be_empty`.
     ///
     /// # Errors
     ///
     /// When the store fails.
-    pub(crate) async fn load(writer: Writer, store: Arc<dyn Store>) -> Result<Self, StoreError> {
-        let mut known = Known::default();
+    pub(crate) async fn load(
+        writer: Writer,
+        store: Arc<dyn Store>,
+        may_be_empty: bool,
+    ) -> Result<Self, StoreError> {
+        let mut known = Known { may_be_empty, ..Known::default() };
         for kind in KINDS {
             let mut after = None;
             loop {
@@ -105,15 +117,18 @@ impl Synchronizer {
     /// objects of the folder since they were applied.
     pub(crate) async fn look(&mut self, files: &Files, thorough: bool, now: Instant) -> Outcome {
         let plan = plan(files, &mut self.known, now);
-        let mut outcome = Outcome { problems: plan.problems, ..Outcome::default() };
+        let mut outcome = Outcome { problems: plan.problems, kept: plan.kept, ..Outcome::default() };
+        let mut ranks: BTreeMap<usize, Vec<Wanted>> = BTreeMap::new();
         for wanted in plan.apply {
-            if !thorough && self.is_applied(&wanted) {
-                continue;
+            if thorough || !self.is_applied(&wanted) {
+                ranks.entry(rank(&wanted.manifest.key)).or_default().push(wanted);
             }
-            if let Err(failure) = self.apply(&wanted).await {
+        }
+        // Objects of one rank do not refer to each other.
+        for same_rank in ranks.into_values() {
+            for (wanted, failure) in self.apply(same_rank).await {
                 outcome.has_failed = true;
-                let manifests = files.get(&wanted.file);
-                let Some(manifests) = manifests else { continue };
+                let Some(manifests) = files.get(&wanted.file) else { continue };
                 let problem = manifests.problem(&wanted.file, &wanted.manifest, failure.to_string());
                 outcome.problems.push(problem);
             }
@@ -141,10 +156,36 @@ impl Synchronizer {
         applied.is_some_and(|applied| applied.is(wanted))
     }
 
+    /// Applies objects, in no order; those that it did not work for come back.
+    async fn apply(&mut self, all: Vec<Wanted>) -> Vec<(Wanted, Failure)> {
+        let mut jobs: Vec<BoxFuture<'_, (Wanted, Result<Applied, Failure>)>> = Vec::with_capacity(all.len());
+        let before: Vec<Option<Applied>> =
+            all.iter().map(|wanted| self.applied.remove(&wanted.manifest.key)).collect();
+        let this = &*self;
+        for (wanted, before) in all.into_iter().zip(before) {
+            let job = async move {
+                let outcome = this.apply_one(&wanted, before).await;
+                (wanted, outcome)
+            };
+            jobs.push(job.boxed());
+        }
+        let done: Vec<_> = stream::iter(jobs).buffered(AT_ONCE).collect().await;
+        let mut failures = Vec::new();
+        for (wanted, outcome) in done {
+            match outcome {
+                Ok(applied) => {
+                    self.known.files.insert(wanted.manifest.key.clone(), wanted.file.clone());
+                    self.applied.insert(wanted.manifest.key, applied);
+                }
+                Err(failure) => failures.push((wanted, failure)),
+            }
+        }
+        failures
+    }
+
     /// Applies an object, unless it is so.
-    async fn apply(&mut self, wanted: &Wanted) -> Result<(), Failure> {
+    async fn apply_one(&self, wanted: &Wanted, before: Option<Applied>) -> Result<Applied, Failure> {
         let Wanted { file, manifest } = wanted;
-        let before = self.applied.remove(&manifest.key);
         let record = self.store.get(manifest.key.clone()).await?;
         let mut origin = Origin::Created;
         let mut content = None;
@@ -152,8 +193,7 @@ impl Synchronizer {
             let stored = parse(record)?;
             let revision = stored.content_revision(record);
             if let Some(before) = before.filter(|before| before.is(wanted) && before.content == revision) {
-                self.applied.insert(manifest.key.clone(), before);
-                return Ok(());
+                return Ok(before);
             }
             origin = Mark::read(&stored).map_or(Origin::Adopted, |mark| mark.origin);
             content = Some(revision);
@@ -181,11 +221,8 @@ impl Synchronizer {
             }
             _ => {}
         }
-        self.known.files.insert(manifest.key.clone(), file.clone());
         let content = content.unwrap_or_default();
-        let applied = Applied { file: file.clone(), digest: manifest.digest, content };
-        self.applied.insert(manifest.key.clone(), applied);
-        Ok(())
+        Ok(Applied { file: file.clone(), digest: manifest.digest, content })
     }
 
     /// Takes an object out that is in no file any more.

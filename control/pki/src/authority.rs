@@ -48,7 +48,7 @@ pub struct Issued {
     key: String,
 }
 
-fn offset(time: Timestamp) -> Result<OffsetDateTime, CertificateError> {
+pub(crate) fn offset(time: Timestamp) -> Result<OffsetDateTime, CertificateError> {
     OffsetDateTime::from_unix_timestamp(time.as_second()).map_err(|_| CertificateError::BadValidity)
 }
 
@@ -182,6 +182,11 @@ impl Authority {
         self.issue("Keyward proxy", names, ExtendedKeyUsagePurpose::ClientAuth, validity)
     }
 
+    /// As what it signs.
+    pub(crate) fn issuer(&self) -> Result<Issuer<'_, &KeyPair>, CertificateError> {
+        Ok(Issuer::from_ca_cert_pem(&self.certificate, &self.key)?)
+    }
+
     fn issue(
         &self,
         common_name: &str,
@@ -194,7 +199,7 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![usage];
         params.use_authority_key_identifier_extension = true;
-        let issuer = Issuer::from_ca_cert_pem(&self.certificate, &self.key)?;
+        let issuer = self.issuer()?;
         let key = new_key()?;
         let certificate = params.signed_by(&key, &issuer)?.pem();
         Ok(Issued { certificate, key: key.serialize_pem() })

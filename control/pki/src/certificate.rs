@@ -23,6 +23,17 @@ pub struct Facts {
     pub not_before: Timestamp,
     /// Until when it is valid.
     pub not_after: Timestamp,
+    /// Its number, which no other certificate of its authority has, without leading zeros.
+    pub serial: Vec<u8>,
+    /// The name of the authority that has signed it, in DER.
+    pub issuer: Vec<u8>,
+    /// Its own name, in DER.
+    pub subject: Vec<u8>,
+}
+
+/// A serial number without leading zeros.
+pub(crate) fn serial(raw: &[u8]) -> Vec<u8> {
+    raw.iter().copied().skip_while(|byte| *byte == 0).collect()
 }
 
 fn address(bytes: &[u8]) -> Option<IpAddr> {
@@ -53,6 +64,9 @@ impl Facts {
             uris: Vec::new(),
             not_before: time(validity.not_before.timestamp())?,
             not_after: time(validity.not_after.timestamp())?,
+            serial: serial(certificate.raw_serial()),
+            issuer: certificate.issuer().as_raw().to_vec(),
+            subject: certificate.subject().as_raw().to_vec(),
         };
         for extension in certificate.iter_extensions() {
             let ParsedExtension::SubjectAlternativeName(names) = extension.parsed_extension() else {

@@ -31,6 +31,12 @@ pub enum CertificateError {
     /// A certificate and a key are not of one another.
     #[error("the certificate and the key do not belong together")]
     Mismatch,
+    /// Only the authority that has signed a certificate can revoke it.
+    #[error("it was signed by another authority")]
+    ForeignIssuer,
+    /// The text is no list of revoked certificates.
+    #[error("it is not a list of revoked certificates")]
+    MalformedList,
     /// A time is out of range, or before the start.
     #[error("the certificate would end before it begins")]
     BadValidity,

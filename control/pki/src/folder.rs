@@ -3,6 +3,7 @@
 //! ```text
 //! ca.crt  ca.key            the authority; its key may be taken elsewhere
 //! server.pem                certificate and key of the control server
+//! revoked.crl               certificates that are worth nothing any more
 //! proxies/NAME/identity.pem certificate and key of a proxy, and beside it ca.crt, bootstrap.json and
 //!                           what Envoy reads to find them: the folder is what the proxy needs
 //! ```
@@ -11,16 +12,18 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use keyward_bootstrap::{
     BOOTSTRAP_FILE, BootstrapOptions, IDENTITY_FILE, IDENTITY_SECRET_FILE, TRUST_FILE, TRUST_SECRET_FILE,
     bootstrap, identity_secret, trust_secret,
 };
 use serde_json::Value;
 
-use self::write::{Readers, make_folder, write};
+use self::write::{Readers, lock, make_folder, write};
 use crate::authority::{Authority, Issued};
 use crate::certificate::Facts;
 use crate::error::{CertificateError, FolderError};
+use crate::revocation::Revocations;
 use crate::role::ProxyRole;
 
 #[cfg(test)]
@@ -88,6 +91,31 @@ impl Folder {
     #[must_use]
     pub fn revoked_path(&self) -> PathBuf {
         self.root.join("revoked.crl")
+    }
+
+    /// Adds a certificate to the list of those that are worth nothing any more; whether it was not there
+    /// before.
+    ///
+    /// # Errors
+    ///
+    /// When the authority of this folder has not signed it, or the list cannot be read or written.
+    pub fn revoke(
+        &self,
+        authority: &Authority,
+        certificate: &Facts,
+        now: Timestamp,
+    ) -> Result<bool, FolderError> {
+        let path = self.revoked_path();
+        // Two at once would each write a list without the other's certificate.
+        let _lock = lock(&path.with_extension("lock"))?;
+        let before = match read(&path) {
+            Err(FolderError::Missing { .. }) => String::new(),
+            text => text?,
+        };
+        let lists = Revocations::of_pem(before).with(authority, certificate, now).map_err(about(&path))?;
+        let Some(lists) = lists else { return Ok(false) };
+        write(&path, lists.pem(), Readers::Everybody, Overwrite::Replace)?;
+        Ok(true)
     }
 
     /// Certificate and key of the control server.

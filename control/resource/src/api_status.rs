@@ -127,7 +127,8 @@ impl ApiStatus {
         Self::failure(422, "Invalid", message).about(details)
     }
 
-    /// 422: the change is well in itself, and does not go together with the other objects.
+    /// 403: the change is well in itself, and does not go together with the other objects. As Kubernetes
+    /// answers for whoever else has a say; of a 422, clients show the causes and not what they are due to.
     #[must_use]
     pub fn refused(kind: &Kind, name: &str, reasons: &[String]) -> Self {
         let message = format!(
@@ -141,8 +142,8 @@ impl ApiStatus {
             field: String::new(),
         };
         let causes = reasons.iter().map(cause).collect();
-        let details = Details { causes, ..Details::of(kind, kind.name, name) };
-        Self::failure(422, "Invalid", message).about(details)
+        let details = Details { causes, ..Details::of(kind, kind.plural, name) };
+        Self::failure(403, "Forbidden", message).about(details)
     }
 
     /// 400: the request makes no sense.
@@ -192,6 +193,28 @@ impl ApiStatus {
     pub fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
         Self::failure(405, "MethodNotAllowed", message.to_owned())
+    }
+
+    /// 405: objects of this kind are written by the server alone.
+    #[must_use]
+    pub fn written_by_server(kind: &Kind) -> Self {
+        let message = format!(
+            "{} are written by the control server alone and can only be read: change the objects that they \
+             are made of, and they follow",
+            kind.qualified_plural()
+        );
+        Self::failure(405, "MethodNotAllowed", message).about(Details::of(kind, kind.plural, ""))
+    }
+
+    /// 405: what there is to say of an object is said by the server alone.
+    #[must_use]
+    pub fn status_is_read_only(kind: &Kind, name: &str) -> Self {
+        let message = format!(
+            "the status of {} {name:?} is what the control server says of it, and can only be read: change \
+             the object, and it follows",
+            kind.qualified_plural()
+        );
+        Self::failure(405, "MethodNotAllowed", message).about(Details::of(kind, kind.plural, name))
     }
 
     /// 410: the revision to go on from is gone; list again.

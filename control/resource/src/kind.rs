@@ -35,6 +35,9 @@ pub struct Kind {
     pub group_version: GroupVersion,
     /// The original product's names of the same kind, served as aliases of the same objects.
     pub aliases: &'static [GroupVersion],
+    /// What people type to get the objects under the original product's names: `gvs`. None is a short name
+    /// of ours: clients warn of names that mean two things.
+    pub alias_short_names: &'static [&'static str],
     /// The fields at the top.
     pub fields: &'static Message,
     /// Brings a user's object into the form in which it is stored, as far as it is well formed.
@@ -45,6 +48,11 @@ pub struct Kind {
 
 /// The category of all kinds.
 pub(crate) const CATEGORY: &str = "keyward";
+/// The categories of what people declare: `kubectl get all` shows it. What holds for the whole installation
+/// is not among it, because `kubectl delete all --all` exists too.
+pub(crate) const CATEGORIES: &[&str] = &[CATEGORY, "all"];
+/// The original product's category, of all kinds that are served in its groups.
+pub const ALIAS_CATEGORY: &str = "gloo-gateway";
 
 /// All kinds.
 pub static KINDS: &[&Kind] = &[
@@ -162,6 +170,12 @@ impl Kind {
     #[must_use]
     pub fn is_written_by_server(&self) -> bool {
         self.name == kinds::proxy::KIND.name
+    }
+
+    /// Whether what objects of the kind hold is confidential, wherever in them it stands.
+    #[must_use]
+    pub fn is_confidential(&self) -> bool {
+        self.name == kinds::secret::KIND.name
     }
 
     /// Every group and version under which the kind is served, the canonical one first.

@@ -35,6 +35,6 @@ pub use kind::{GroupVersion, KINDS, Kind};
 pub use kinds::Resource;
 pub use meta::{Meta, ObjectKey, ObjectRef};
 pub use object::{admit, canonical, decode, present, present_list};
-pub use re2::regex_program_size;
+pub use re2::MAX_REGEX_PROGRAM_SIZE;
 pub use report::{Report, Reports, State};
 pub use status::Saying;

@@ -132,9 +132,19 @@ pub(crate) fn normalize(metadata: &mut Map<String, Value>, namespace: &str, name
     for key in SERVERS_OWN {
         metadata.remove(*key);
     }
-    // To Go programs an empty string is the same as none.
+    // To Go programs what is empty is the same as none.
     for key in ["name", "namespace", "uid", "resourceVersion"] {
         if metadata.get(key).and_then(Value::as_str) == Some("") {
+            metadata.remove(key);
+        }
+    }
+    for key in ["labels", "annotations"] {
+        if metadata.get(key).and_then(Value::as_object).is_some_and(Map::is_empty) {
+            metadata.remove(key);
+        }
+    }
+    for key in ["finalizers", "ownerReferences"] {
+        if metadata.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty) {
             metadata.remove(key);
         }
     }

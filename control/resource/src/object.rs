@@ -115,6 +115,7 @@ fn read(
     path: Option<(&str, Option<&str>)>,
 ) -> Option<Resource> {
     let root = Node::root(object, errors);
+    let root = if kind.is_confidential() { root.confidential() } else { root };
     // What another kind holds would only be noise here.
     check_type(kind, &root)?;
     let fields = root.object(kind.fields)?;

@@ -16,9 +16,12 @@ use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Instructions that an expression may need. RE2 takes some 480,000 (its limit is 8 MiB); this is ample
-/// for a path.
-const MAX_SIZE: u32 = 20_000;
+/// Instructions that the program of a regular expression may need. RE2 takes some 480,000 (its limit is
+/// 8 MiB); this is ample for a path.
+///
+/// Envoy refuses programs of more than 100, and all that is sent with them, unless its runtime says how
+/// large they may be (`re2.max_program_size.error_level`): so bootstraps have to say this.
+pub const MAX_REGEX_PROGRAM_SIZE: u32 = 20_000;
 /// Instructions of every program.
 const BASE_SIZE: u64 = 5;
 /// How often an expression may be repeated, repetitions in repetitions multiplied.
@@ -72,20 +75,9 @@ pub(crate) fn parse(pattern: &str) -> Result<Expression, String> {
         return Err("a ')' has no '('".to_owned());
     }
     match u32::try_from(part.cost.saturating_add(BASE_SIZE)) {
-        Ok(size) if size <= MAX_SIZE => Ok(Expression { groups: parser.groups, size }),
-        _ => Err(format!("needs more than {MAX_SIZE} states: repeat less")),
+        Ok(size) if size <= MAX_REGEX_PROGRAM_SIZE => Ok(Expression { groups: parser.groups, size }),
+        _ => Err(format!("needs more than {MAX_REGEX_PROGRAM_SIZE} states: repeat less")),
     }
-}
-
-/// How many instructions the program of a regular expression has in the proxy: never less, and
-/// seldom twice as many. None when it is no expression that the proxy takes.
-///
-/// Envoy refuses programs of more than 100 instructions, and all that is sent with them, unless it is
-/// told a larger size: with the expression itself (`google_re2.max_program_size`) or by its runtime
-/// (`re2.max_program_size.error_level`).
-#[must_use]
-pub fn regex_program_size(pattern: &str) -> Option<u32> {
-    parse(pattern).ok().map(|expression| expression.size)
 }
 
 /// Checks what stands in place of a match: `\1` for the first group, `\0` for all, `\\` for `\`.

@@ -10,6 +10,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::scalar::parse_long_duration;
 use crate::error::{FieldError, FieldErrorReason};
 use crate::schema::Message;
 
@@ -17,6 +18,8 @@ use crate::schema::Message;
 const MAX_ERRORS: usize = 100;
 /// Longer bad values are cut in messages.
 const MAX_ECHO: usize = 120;
+/// Those of a wrong type are cut sooner: what stands there may be anything.
+const MAX_TYPE_ECHO: usize = 64;
 
 /// The mistakes found so far.
 #[derive(Default)]
@@ -44,6 +47,8 @@ pub(crate) struct Node<'a> {
     errors: &'a Errors,
     /// The value must not be repeated in a message.
     secret: bool,
+    /// It is part of a Secret: of a wrong type, it may be a key that stands in the wrong place.
+    confidential: bool,
 }
 
 /// An object with fields of known names.
@@ -73,6 +78,19 @@ fn kind_of(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
+    }
+}
+
+/// A bad value in front of what is wrong with it, of at most so many characters. What holds others is
+/// not repeated.
+fn echo(value: &Value, most: usize) -> String {
+    match value {
+        Value::Array(_) | Value::Object(_) => String::new(),
+        Value::String(text) if text.chars().count() > most => {
+            format!("{:?}: ", text.chars().take(most).chain(['…']).collect::<String>())
+        }
+        Value::String(text) => format!("{text:?}: "),
+        other => format!("{other}: "),
     }
 }
 
@@ -147,12 +165,18 @@ impl fmt::Display for Path<'_> {
 impl<'a> Node<'a> {
     /// The whole object.
     pub(crate) fn root(value: &'a Value, errors: &'a Errors) -> Self {
-        Self { value, path: Path::Root, errors, secret: false }
+        Self { value, path: Path::Root, errors, secret: false, confidential: false }
     }
 
     /// The same value, never to be repeated in a message.
     pub(crate) fn secret(mut self) -> Self {
         self.secret = true;
+        self
+    }
+
+    /// The same value as part of a Secret: what is of a wrong type in it is not repeated.
+    pub(crate) fn confidential(mut self) -> Self {
+        self.confidential = true;
         self
     }
 
@@ -284,24 +308,18 @@ impl<'a> Node<'a> {
 
     fn wrong_type<T>(&self, expected: &str) -> Option<T> {
         let found = kind_of(self.value);
-        self.error(
-            FieldErrorReason::TypeInvalid,
-            format!("Invalid value: must be {expected}, but is {found}"),
-        );
+        // The whole of a body is not known to be no Secret, and null says nothing more than its type.
+        let untold = self.secret || self.confidential || self.value.is_null();
+        let untold = untold || matches!(self.path, Path::Root);
+        let echo = if untold { String::new() } else { echo(self.value, MAX_TYPE_ECHO) };
+        let message = format!("Invalid value: {echo}must be {expected}, but is {found}");
+        self.error(FieldErrorReason::TypeInvalid, message);
         None
     }
 
     /// The bad value, in front of what is wrong with it.
     fn echo(&self) -> String {
-        match self.value {
-            _ if self.secret => "[redacted]: ".to_owned(),
-            Value::Array(_) | Value::Object(_) => String::new(),
-            Value::String(text) if text.chars().count() > MAX_ECHO => {
-                format!("{:?}: ", text.chars().take(MAX_ECHO).chain(['…']).collect::<String>())
-            }
-            Value::String(text) => format!("{text:?}: "),
-            other => format!("{other}: "),
-        }
+        if self.secret { "[redacted]: ".to_owned() } else { echo(self.value, MAX_ECHO) }
     }
 }
 

@@ -7,6 +7,8 @@ use crate::meta::ObjectKey;
 /// The state of an object, in rising order of concern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum State {
+    /// Nobody has looked at it yet, or nobody will.
+    Pending,
     /// Served as written.
     #[default]
     Accepted,
@@ -34,10 +36,11 @@ pub struct Reports {
 // === impl State ===
 
 impl State {
-    /// The name in a status: `Accepted`, `Warning` or `Rejected`.
+    /// The name in a status: `Pending`, `Accepted`, `Warning` or `Rejected`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Pending => "Pending",
             Self::Accepted => "Accepted",
             Self::Warning => "Warning",
             Self::Rejected => "Rejected",
@@ -64,7 +67,19 @@ impl Report {
 impl Reports {
     /// Notes that an object was looked at; it stands as accepted unless more is said.
     pub fn accept(&mut self, object: ObjectKey) {
-        self.by_object.entry(object).or_default();
+        self.by_object.entry(object).or_default().merge(Report::default());
+    }
+
+    /// Says why an object is not looked at. Whoever looks at it all the same decides about its state.
+    pub fn pend(&mut self, object: ObjectKey, reason: impl Into<String>) {
+        let pending = Report { state: State::Pending, reasons: Vec::new() };
+        let said = Report { state: State::Pending, reasons: vec![reason.into()] };
+        self.by_object.entry(object).or_insert(pending).merge(said);
+    }
+
+    /// Adds something that is good to know, and no cause for concern.
+    pub fn note(&mut self, object: ObjectKey, reason: impl Into<String>) {
+        self.add(object, State::Accepted, reason.into());
     }
 
     /// Adds a warning. The same sentence is kept once.
@@ -80,9 +95,9 @@ impl Reports {
     /// Takes over everything that another set of reports says.
     pub fn merge(&mut self, other: &Self) {
         for (object, report) in &other.by_object {
-            self.accept(object.clone());
-            for reason in &report.reasons {
-                self.add(object.clone(), report.state, reason.clone());
+            match self.by_object.get_mut(object) {
+                Some(own) => own.merge(report.clone()),
+                None => drop(self.by_object.insert(object.clone(), report.clone())),
             }
         }
     }

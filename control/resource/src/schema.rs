@@ -43,6 +43,9 @@ pub enum Type {
     Boolean,
     /// A whole number in these bounds, both included.
     Integer(i64, i64),
+    /// A whole number in these bounds that has 64 bits in the original product; its digits may stand in
+    /// quotes.
+    Long(i64, i64),
     /// Any number.
     Number,
     /// A string.

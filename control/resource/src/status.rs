@@ -32,7 +32,11 @@ pub(crate) static STATUS: Message = Message {
     doc: "What the control server says of an object.",
     fields: &[
         Field::new("state", Type::Enum(STATES), "The worst of the states below."),
-        Field::new("reason", Type::String, "Why, in sentences for people; empty when all is well."),
+        Field::new(
+            "reason",
+            Type::String,
+            "Why, in sentences for people. When all is well it is empty, or says what is good to know.",
+        ),
         Field::new(
             "observedGeneration",
             Type::Integer(0, i64::MAX),
@@ -97,6 +101,9 @@ static CONDITION: Message = Message {
     unsupported: &[],
 };
 
+/// What is said of an object without a report.
+const NOT_YET: &str = "the control server has not looked at it yet";
+
 const STATES: &[&str] = &["Pending", "Accepted", "Warning", "Rejected"];
 
 /// The reasons as one sentence, not too long.
@@ -139,7 +146,7 @@ impl Saying<'_> {
     pub fn status(&self, previous: Option<&Value>, now: &str) -> Value {
         let Self { system_namespace, generation, report, proxies } = self;
         let state = report.map_or("Pending", |report| report.state.as_str());
-        let reason = report.map(|report| cut(&report.reasons)).unwrap_or_default();
+        let reason = report.map_or_else(|| NOT_YET.to_owned(), |report| cut(&report.reasons));
         let mut one = json!({ "state": state, "reason": reason, "reportedBy": REPORTED_BY });
         if !proxies.is_empty() {
             let name = |proxy: &str| format!("*v1.Proxy.{proxy}_{system_namespace}");
@@ -147,7 +154,7 @@ impl Saying<'_> {
             one["subresourceStatuses"] = all.into();
         }
         let (holds, word) = match report.map(|report| report.state) {
-            None => ("Unknown", "Pending"),
+            None | Some(State::Pending) => ("Unknown", "Pending"),
             Some(State::Accepted) => ("True", "Accepted"),
             Some(State::Warning) => ("True", "AcceptedWithWarnings"),
             Some(State::Rejected) => ("False", "Rejected"),

@@ -51,12 +51,18 @@ fn object(message: &'static Message, dice: &mut Dice, depth: usize) -> Value {
     Value::Object(map)
 }
 
+fn whole(min: i64, max: i64, dice: &mut Dice) -> i64 {
+    let small = min.saturating_add(1).min(max);
+    [min, small, max, min.max(8080).min(max)][dice.below(4)]
+}
+
 fn value(name: &str, ty: Type, dice: &mut Dice, depth: usize) -> Value {
     match ty {
         Type::Boolean => json!(dice.one_in(2)),
-        Type::Integer(min, max) => {
-            let small = min.saturating_add(1).min(max);
-            json!([min, small, max, min.max(8080).min(max)][dice.below(4)])
+        Type::Integer(min, max) => json!(whole(min, max, dice)),
+        Type::Long(min, max) => {
+            let number = whole(min, max, dice);
+            if dice.one_in(2) { json!(number.to_string()) } else { json!(number) }
         }
         Type::Number => json!([0.0, 1.0, 1.5, 50.0][dice.below(4)]),
         Type::String => json!(word(name, dice)),

@@ -22,6 +22,8 @@ fn word(ty: Type) -> String {
         Type::Boolean => "boolean".to_owned(),
         Type::Integer(min, max) if (min, max) == (0, i64::MAX) => "integer".to_owned(),
         Type::Integer(min, max) => format!("integer {min} to {max}"),
+        Type::Long(min, max) if (min, max) == (i64::MIN, i64::MAX) => "integer, also in quotes".to_owned(),
+        Type::Long(min, max) => format!("integer {min} to {max}, also in quotes"),
         Type::Number => "number".to_owned(),
         Type::String => "string".to_owned(),
         Type::Duration => "duration".to_owned(),
@@ -75,7 +77,8 @@ fn page() -> String {
     page.push_str("| kind | group and version | also as | short names |\n|---|---|---|---|\n");
     for kind in KINDS {
         let aliases: Vec<String> = kind.aliases.iter().map(|alias| format!("`{alias}`")).collect();
-        let short: Vec<String> = kind.short_names.iter().map(|name| format!("`{name}`")).collect();
+        let short: Vec<String> =
+            kind.short_names.iter().chain(kind.alias_short_names).map(|name| format!("`{name}`")).collect();
         let (name, anchor) = (kind.name, kind.name.to_lowercase());
         let (aliases, short) = (aliases.join(", "), short.join(", "));
         writeln!(page, "| [{name}](#{anchor}) | `{}` | {aliases} | {short} |", kind.group_version)

@@ -132,6 +132,12 @@ fn wrong(ty: Type) -> Vec<Value> {
             let bounds = [min.checked_sub(1), max.checked_add(1)].into_iter().flatten();
             bounds.map(Value::from).chain([json!("1"), json!(1.5)]).collect()
         }
+        Type::Long(min, max) => {
+            let bounds = [min.checked_sub(1), max.checked_add(1)].into_iter().flatten();
+            let quoted = ["", "-", "1.5", "1e3", " 1", "+1", "0x1", "99999999999999999999"];
+            let quoted = quoted.into_iter().map(Value::from);
+            bounds.flat_map(|bound| [bound.into(), bound.to_string().into()]).chain(quoted).collect()
+        }
         Type::Number => vec![json!("1")],
         Type::String | Type::Time | Type::Bytes => vec![json!(true), json!(7), json!([])],
         Type::Duration => vec![json!(5), json!("5"), json!("soon")],

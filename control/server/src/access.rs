@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, CONNECTION, HOST, UPGRADE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use jiff::Timestamp;
 use keyward_access::{
-    Action, Attempt as Attempted, Caller, Change as Changed, Credential, Identity, Rules, TokenBook,
-    TokenFile, authenticate, authorize,
+    Action, Attempt as Attempted, Caller, Change as Changed, Credential, Identity, Rules, Through, TokenFile,
+    authenticate, authorize,
 };
 use keyward_api::{Attempt, Audit, Authorizer, Change, Identity as Named, Verb};
 use keyward_resource::ApiStatus;
+use keyward_translate::GATEWAY_MARK;
 
 #[cfg(test)]
 mod tests;
@@ -38,15 +39,20 @@ pub(crate) fn guarded(api: Router, gatekeeper: &Gatekeeper) -> Router {
 }
 
 /// The middleware: attempts that changed nothing are in the audit log as well, and a client that has
-/// to say who it is is told how.
-async fn note_attempts(State(gatekeeper): State<Gatekeeper>, request: Request, next: Next) -> Response {
+/// to say who it is is told how. Nobody speaks after a gateway on its connection.
+async fn note_attempts(State(gatekeeper): State<Gatekeeper>, mut request: Request, next: Next) -> Response {
+    name_host(&mut request);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let dry_run =
         request.uri().query().unwrap_or_default().split('&').any(|pair| pair.starts_with("dryRun="));
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
     let changes = matches!(method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
     let who = changes.then(|| gatekeeper.identify(request.headers(), peer).ok()).flatten();
+    let is_last = is_last_of_its_connection(request.headers());
     let mut response = next.run(request).await;
+    if is_last {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     let code = response.status();
     // What was changed has a line of its own, with what came of it.
     if changes && (dry_run || !code.is_success()) {
@@ -60,7 +66,34 @@ async fn note_attempts(State(gatekeeper): State<Gatekeeper>, request: Request, n
     response
 }
 
-/// Whether a `Host` header names this machine. Without one it was no browser.
+/// Whether what follows on a connection could be from somebody else than this request says: a gateway sends
+/// on whatever a client says after it asked for an upgrade, and there is no mark on that.
+fn is_last_of_its_connection(headers: &HeaderMap) -> bool {
+    through(headers) == Through::Gateway || headers.contains_key(UPGRADE)
+}
+
+/// Puts the authority of a request into its `Host`, where it has one: HTTP/2 has no other, and a proxy's
+/// form of HTTP/1.1 means this one.
+fn name_host(request: &mut Request) {
+    let Some(authority) = request.uri().authority() else { return };
+    let host = HeaderValue::from_str(authority.as_str()).unwrap_or(HeaderValue::from_static("?"));
+    request.headers_mut().insert(HOST, host);
+}
+
+/// Who sent a request on. Proxies say so, and the mark of our own gateway cannot be taken away.
+fn through(headers: &HeaderMap) -> Through {
+    if headers.contains_key(GATEWAY_MARK) {
+        return Through::Gateway;
+    }
+    let is_of_proxy = |name: &str| {
+        matches!(name, "via" | "forwarded" | "x-real-ip")
+            || name.starts_with("x-forwarded-")
+            || name.starts_with("x-envoy-")
+    };
+    if headers.keys().any(|name| is_of_proxy(name.as_str())) { Through::Proxy } else { Through::Nobody }
+}
+
+/// Whether a `Host` header, after [`name_host`], names this machine. Without one it was no browser.
 fn is_local_name(host: Option<&HeaderValue>) -> bool {
     let Some(host) = host else { return true };
     let Ok(authority) = host.to_str().unwrap_or("?").parse::<axum::http::uri::Authority>() else {
@@ -98,16 +131,14 @@ impl Gatekeeper {
             // Who is two is nobody.
             (_, Some(_)) => Credential::Other,
         };
-        let book = match credential {
-            Credential::Bearer(_) => self.tokens.book().map_err(|error| {
-                tracing::error!("the tokens could not be read: {:#}", anyhow::Error::new(error));
-                ApiStatus::internal("the tokens cannot be read; the log of the control server says why")
-            })?,
-            Credential::None | Credential::Other => Arc::<TokenBook>::default(),
-        };
+        let book = self.tokens.book().map_err(|error| {
+            tracing::error!("the tokens could not be read: {:#}", anyhow::Error::new(error));
+            ApiStatus::internal("the tokens cannot be read; the log of the control server says why")
+        })?;
         // Who comes from nowhere comes from elsewhere.
         let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
-        let caller = Caller { peer, by_local_name: is_local_name(headers.get(HOST)), credential };
+        let (by_local_name, through) = (is_local_name(headers.get(HOST)), through(headers));
+        let caller = Caller { peer, by_local_name, through, credential };
         authenticate(self.rules, &book, &caller, (self.now)())
     }
 }

@@ -17,6 +17,11 @@ pub struct ServeArgs {
     #[arg(long, env = "KEYWARD_RESOURCES", value_name = "DIR")]
     pub resources: Option<PathBuf>,
 
+    /// Deletes all objects of --resources when no file there has any object. Without this they stay, as an
+    /// empty folder is mostly one that is not mounted.
+    #[arg(long, env = "KEYWARD_RESOURCES_MAY_BE_EMPTY", requires = "resources")]
+    pub resources_may_be_empty: bool,
+
     /// Address of the REST resource API.
     #[arg(long, env = "KEYWARD_REST", default_value = "127.0.0.1:9080", value_name = "ADDR")]
     pub rest: SocketAddr,
@@ -25,16 +30,18 @@ pub struct ServeArgs {
     #[arg(long, env = "KEYWARD_XDS", default_value = "127.0.0.1:9977", value_name = "ADDR")]
     pub xds: SocketAddr,
 
-    /// Address of the Gateway that exists when no Gateway is declared.
+    /// Address of the default Gateway, which exists unless a Gateway of the namespace of the installation
+    /// is declared, or one with the same address.
     #[arg(long, env = "KEYWARD_GATEWAY", default_value = "127.0.0.1:8080", value_name = "ADDR")]
     pub gateway: SocketAddr,
 
-    /// Address of the Gateway with TLS that exists when no Gateway is declared. It is opened once a
+    /// Address of the default Gateway with TLS, which exists when --gateway does. It is opened once a
     /// VirtualService has a certificate.
     #[arg(long, env = "KEYWARD_GATEWAY_TLS", default_value = "127.0.0.1:8443", value_name = "ADDR")]
     pub gateway_tls: SocketAddr,
 
-    /// Admin address of the supervised Envoy. Envoy's admin has no access control: keep it private.
+    /// Admin address of the supervised Envoy. Envoy's admin has no access control: keep it private. No
+    /// gateway leads to it, nor to this port on proxies elsewhere.
     #[arg(long, env = "KEYWARD_ADMIN", default_value = "127.0.0.1:19000", value_name = "ADDR")]
     pub admin: SocketAddr,
 
@@ -70,6 +77,12 @@ pub struct ServeArgs {
           value_parser = namespace)]
     pub system_namespace: String,
 
+    /// The folder, on the machines of proxies, of the certificates that `sslFiles` may name. Whoever may
+    /// write Upstreams and VirtualServices chooses among everything below it. Without this flag, sslFiles
+    /// are refused.
+    #[arg(long, env = "KEYWARD_TLS_FILES", value_name = "DIR")]
+    pub tls_files: Option<PathBuf>,
+
     /// Serves REST over TLS with the certificate of the PKI folder, which is made when there is none.
     #[arg(long, env = "KEYWARD_TLS", conflicts_with_all = ["tls_cert", "tls_key"])]
     pub tls: bool,
@@ -84,7 +97,7 @@ pub struct ServeArgs {
     pub tls_key: Option<PathBuf>,
 
     /// Demands a token of everybody on the REST port. Without this, who is on this machine needs
-    /// none; say it when something on this machine passes requests of others on.
+    /// none as long as there are none.
     #[arg(long, env = "KEYWARD_REQUIRE_TOKEN")]
     pub require_token: bool,
 

@@ -48,6 +48,9 @@ const REPORT_STEP: Duration = Duration::from_millis(10);
 /// A store that fails is asked again after this.
 const STORE_RETRY: Duration = Duration::from_millis(500);
 
+/// So much of a role stands in the log.
+const MAX_ROLE: usize = 256;
+
 /// Where the control loop publishes.
 pub(crate) struct Outlets {
     /// The key tables.
@@ -237,8 +240,7 @@ impl ControlLoop {
             self.translator.translate(self.objects.input(), &self.settings, &self.last_good);
         self.last_good = last_good;
         let mut key_changes = std::mem::take(&mut self.key_changes);
-        let watched = watched_among(&settings.watch_namespaces, &settings.system_namespace);
-        key_changes.push(Change::Watch(watched));
+        key_changes.push(Change::Watch(settings.watched_namespaces()));
         self.index_mut().apply(self.revision.0, key_changes);
         let now = Instant::now();
         for (role, proxy) in &mut proxies {
@@ -315,19 +317,19 @@ impl ControlLoop {
     fn on_xds_event(&mut self, StreamEvent { client, event, .. }: &StreamEvent) {
         match event {
             XdsEvent::Connected => {
-                tracing::info!(node = %client.node_id, role = %client.node_key, "proxy connected")
+                tracing::info!(node = %client.node_id, role = %role(&client.node_key), "proxy connected")
             }
             XdsEvent::Disconnected => {
-                tracing::info!(node = %client.node_id, role = %client.node_key, "proxy gone")
+                tracing::info!(node = %client.node_id, role = %role(&client.node_key), "proxy gone")
             }
             XdsEvent::Nacked(nack) => {
                 tracing::error!(
-                    node = %client.node_id, type_url = %nack.type_url,
+                    node = %client.node_id, type_url = ?nack.type_url,
                     resources = ?nack.resources.iter().map(|resource| &*resource.name).collect::<Vec<_>>(),
                     "a proxy refused configuration: {}", report::words(&nack.message)
                 );
                 if &*nack.type_url == EXTENSION && self.filter.refused(&client.node_key) {
-                    tracing::info!(role = %client.node_key, "offering the filter again in another VM");
+                    tracing::info!(role = %role(&client.node_key), "offering the filter again in another VM");
                     return self.publish();
                 }
                 if self.withhold() {
@@ -348,14 +350,9 @@ impl ControlLoop {
     }
 }
 
-/// The namespaces that count, if not all do. That of the installation always does.
-fn watched_among<'a>(
-    namespaces: impl IntoIterator<Item = &'a String>,
-    system: &'a String,
-) -> Option<BTreeSet<String>> {
-    let mut namespaces = namespaces.into_iter().peekable();
-    namespaces.peek()?;
-    Some(namespaces.chain([system]).cloned().collect())
+/// A role in the log: whoever connects may say anything.
+fn role(node_key: &str) -> String {
+    keyward_xds::printable(node_key, MAX_ROLE)
 }
 
 /// Whether all proxies of a role have accepted what was published last.

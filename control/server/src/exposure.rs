@@ -89,6 +89,8 @@ pub(crate) fn decide(args: &ServeArgs, has_tokens: bool) -> anyhow::Result<Expos
     let rules = match (args.require_token, open) {
         (true, _) => Rules::Everybody,
         (false, true) => Rules::Nobody,
+        // Also once the last token is deleted.
+        (false, false) if is_exposed(args.rest) => Rules::Everybody,
         (false, false) => Rules::OffLoopback,
     };
     Ok(Exposure { rest, rules, xds: xds.then(|| xds_files(&pki)), make_authority: args.tls && !exists })

@@ -30,6 +30,7 @@ mod review;
 mod rollout;
 mod serve;
 mod statuses;
+mod tls_files;
 mod workers;
 
 pub use args::{LogFormat, ServeArgs};

@@ -184,14 +184,18 @@ impl Objects {
             Err(why) => {
                 tracing::warn!(object = %record.key, "a stored object cannot be used: {why}");
                 let keys = self.remove(&key);
-                self.versions.insert(key.clone(), Version { content: record.revision, generation: 0 });
+                let written = record.revision;
+                self.versions.insert(key.clone(), Version { content: written, generation: 0, written });
                 self.input.withheld.insert(key.clone());
                 self.broken.insert(key, why);
                 return Effect::Changed { keys, content: None };
             }
         };
-        let version = Version { content, generation: resource.meta().generation };
-        if self.versions.get(&key) == Some(&version) && !self.broken.contains_key(&key) {
+        let generation = resource.meta().generation;
+        let version = Version { content, generation, written: record.revision };
+        let is_same = self.versions.get(&key).is_some_and(|known| known.says_the_same(&version));
+        if is_same && !self.broken.contains_key(&key) {
+            self.versions.insert(key, version);
             return Effect::None;
         }
         self.broken.remove(&key);

@@ -15,13 +15,15 @@ use crate::rollout::Waits;
 /// somebody looks: saying it of all of them after each change would cost time in their number.
 pub(crate) type SharedIndex = Arc<RwLock<KeyIndex>>;
 
-/// A version of an object, statuses aside.
+/// A version of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Version {
     /// The revision of the store that made the object what it is.
     pub(crate) content: Revision,
     /// Its generation.
     pub(crate) generation: i64,
+    /// The revision that wrote it last, were it only a status.
+    pub(crate) written: Revision,
 }
 
 /// A state of the world as it is served.
@@ -43,6 +45,15 @@ pub(crate) struct Published {
     pub(crate) waits: BTreeMap<String, Waits>,
     /// What each proxy makes of the objects that it serves, by the proxy's name.
     pub(crate) proxies: BTreeMap<ObjectKey, BTreeMap<String, Report>>,
+}
+
+// === impl Version ===
+
+impl Version {
+    /// Whether it is the same object, statuses aside.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        (self.content, self.generation) == (other.content, other.generation)
+    }
 }
 
 // === impl Published ===

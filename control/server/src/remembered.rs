@@ -3,11 +3,15 @@
 //! While a newer version of an object is rejected, the one before goes on serving. People have
 //! overwritten it, so the store holds it nowhere: it is put there once more, beside the objects and out
 //! of the sight of the API, for as long as it is needed.
+//!
+//! So is what proxies run with while they have not yet taken what is newer: a server that starts between
+//! the two must not take for good what no proxy has said to be, and has to know what they go back to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use keyward_resource::kinds::secret::KEY_TYPE;
+use futures::stream::{self, StreamExt as _};
+use keyward_resource::kinds::secret::{KEY_TYPE, canonical_type};
 use keyward_resource::{KINDS, Kind, ObjectKey, Resource, decode};
 use keyward_store::{Body, Key, Record, Selector, Store, StoreError};
 use keyward_translate::LastGood;
@@ -17,6 +21,8 @@ use crate::objects::Content;
 
 /// In front of the kind of what is kept. No kind of the API begins like this.
 const PREFIX: &str = "~LastGood/";
+/// So many versions are written at once: the store puts them on the disk together.
+const AT_ONCE: usize = 64;
 /// The kinds of which last good versions are kept.
 const KEPT: &[&str] = &[
     "Gateway",
@@ -97,7 +103,7 @@ impl Remembered {
     pub(crate) fn saw(&mut self, content: &Content) {
         let Content { object, value, revision, created } = content;
         // Of API keys there may be a million, and none is ever fallen back to.
-        let is_key = object.kind == "Secret" && value["type"] == KEY_TYPE;
+        let is_key = object.kind == "Secret" && value["type"].as_str().map(canonical_type) == Some(KEY_TYPE);
         if KEPT.contains(&object.kind) && !is_key {
             let body = wrap(value, revision.0, created.0);
             self.versions.entry(object.clone()).or_default().insert(revision.0, body);
@@ -129,8 +135,15 @@ impl Remembered {
         // that are gone there is no last good version.
         let needed: BTreeMap<&ObjectKey, u64> = good
             .iter()
-            .filter(|(object, revision)| current(object) != Some(**revision) || is_rejected(object))
-            .map(|(object, revision)| (object, *revision))
+            .map(|(object, good)| {
+                let confirmed = confirmed.version_of(object).filter(|_| current(object).is_some());
+                (object, confirmed.unwrap_or(*good))
+            })
+            .filter(|(object, revision)| {
+                current(object) != Some(*revision)
+                    || is_rejected(object)
+                    || last_good.holds_against_older(object)
+            })
             .collect();
         let may_return = |object: &ObjectKey, revision: u64| {
             current(object).is_some() && confirmed.version_of(object) == Some(revision)
@@ -140,16 +153,20 @@ impl Remembered {
                 && (current(object) == Some(**revision) || !may_return(object, **revision))
         });
         let surplus: BTreeSet<ObjectKey> = surplus.map(|(object, _)| object.clone()).collect();
-        for (object, revision) in needed {
-            if self.kept.get(object) != Some(&revision)
-                && let Some(body) = self.versions.get(object).and_then(|versions| versions.get(&revision))
-            {
-                let outcome = keep(&*self.store, key_of(object), body.clone()).await;
-                if told(outcome, object) {
-                    self.kept.insert(object.clone(), revision);
-                }
-            }
-        }
+        let missing = needed.into_iter().filter(|(object, revision)| self.kept.get(object) != Some(revision));
+        let missing: Vec<(ObjectKey, u64, Body)> = missing
+            .filter_map(|(object, revision)| {
+                let body = self.versions.get(object)?.get(&revision)?;
+                Some((object.clone(), revision, body.clone()))
+            })
+            .collect();
+        let store = &*self.store;
+        let keep = missing.into_iter().map(|(object, revision, body)| async move {
+            let outcome = keep(store, key_of(&object), body).await;
+            told(outcome, &object).then_some((object, revision))
+        });
+        let kept: Vec<_> = stream::iter(keep).buffer_unordered(AT_ONCE).collect().await;
+        self.kept.extend(kept.into_iter().flatten());
         for object in surplus {
             let outcome = self.store.delete(key_of(&object), None).await.map(drop);
             let outcome = match outcome {

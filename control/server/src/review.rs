@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Writer ─▶ Reviewer ─(Settings demand nothing)─▶ yes
-//!               └─Question─▶ control loop: translates with the change ─Objections─▶ 422, or yes
+//!               └─Question─▶ control loop: translates with the change ─Objections─▶ 403, or yes
 //! ```
 //!
 //! Two changes that are reviewed at the same time and do not go together may both pass: the second one
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use keyward_api::{Proposed, Review};
-use keyward_resource::kinds::secret::KEY_TYPE;
+use keyward_resource::kinds::secret::{KEY_TYPE, canonical_type};
 use keyward_resource::{ApiStatus, Kind, ObjectKey};
 use keyward_store::{Record, Revision, Store};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -58,7 +58,7 @@ fn hypothesis(proposed: &Proposed<'_>) -> Option<Hypothesis> {
     let Proposed { kind, key, created, object } = *proposed;
     match object {
         // Keys come and go without asking: a key that is to be revoked must not stay for tidiness.
-        Some(object) if object["type"] == KEY_TYPE => None,
+        Some(object) if object["type"].as_str().map(canonical_type) == Some(KEY_TYPE) => None,
         Some(object) if is_translated(kind) => Some(Hypothesis::Put(Record {
             key: key.clone(),
             revision: Revision::default(),

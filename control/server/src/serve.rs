@@ -17,7 +17,7 @@ use keyward_pki::{Folder, ProxyRole};
 use keyward_resource::kinds::upstream::CircuitBreakers;
 use keyward_store::{SqliteStore, Store};
 use keyward_tls::TlsListener;
-use keyward_translate::{Routing, Settings};
+use keyward_translate::{OwnPort, OwnService, Routing, Settings};
 use keyward_xds::AdsService;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -37,6 +37,7 @@ use crate::published::Published;
 use crate::rest::{self, HostGuard, Sync};
 use crate::review::Reviewer;
 use crate::statuses::StatusWriter;
+use crate::tls_files;
 use crate::workers::WorkersHandle;
 
 /// The proxy that is served when nothing else is said.
@@ -88,6 +89,7 @@ async fn start(
 ) -> anyhow::Result<JoinSet<anyhow::Result<()>>> {
     let tokens = TokenFile::new(&args.data);
     let exposure = exposure::decide(args, has_tokens(&tokens)?)?;
+    let tls_files = tls_files::folder(args)?;
     let pki = Folder::new(&exposure::pki_path(args));
     if exposure.make_authority {
         exposure::make_authority(&pki)?;
@@ -98,6 +100,7 @@ async fn start(
     let rest = listen(args.rest, "the REST API", "--rest").await?;
     let grpc = listen(args.xds, "xDS and the key stream", "--xds").await?;
     let resources = args.resources.as_deref().map(open_resources).transpose()?;
+    let resources = resources.map(|folder| folder.that_may_be_empty(args.resources_may_be_empty));
     let envoy = if args.no_envoy { None } else { Some(find_envoy(args)?) };
     let filter = match &args.filter {
         Some(path) => std::fs::read(path)
@@ -126,8 +129,10 @@ async fn start(
         default_gateway: args.gateway,
         default_tls_gateway: args.gateway_tls,
         one_way_tls: false,
+        tls_files,
         watch_namespaces: BTreeSet::new(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
+        own_ports: own_ports(args, grpc_tls.is_some()),
         circuit_breakers: CircuitBreakers::default(),
         routing: Routing::default(),
     };
@@ -207,6 +212,16 @@ async fn start(
     }
     tracing::info!(rest = %args.rest, xds = %args.xds, data = %args.data.display(), "keyward serves");
     Ok(tasks)
+}
+
+/// What no gateway may lead to. Envoys elsewhere have their admin on the same port, unless somebody chose
+/// another for them.
+fn own_ports(args: &ServeArgs, certified: bool) -> Vec<OwnPort> {
+    vec![
+        OwnPort { address: args.rest, service: OwnService::Rest },
+        OwnPort { address: args.xds, service: OwnService::Xds { certified } },
+        OwnPort { address: args.admin, service: OwnService::Admin },
+    ]
 }
 
 fn has_tokens(tokens: &TokenFile) -> anyhow::Result<bool> {

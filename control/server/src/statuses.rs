@@ -5,7 +5,8 @@
 //! ```
 //!
 //! A status is written only when it says something new, so that a client that watches is not told
-//! twice and nothing is written for nothing. Secrets have no stored status: there may be a million.
+//! twice and nothing is written for nothing; and when somebody else has written after it, so that no
+//! other word stays. Secrets have no stored status: there may be a million.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use futures::StreamExt as _;
 use jiff::Timestamp;
 use keyward_api::{StatusWrite, Stored, Writer};
 use keyward_resource::{ObjectKey, Report, Saying};
-use keyward_store::{Key, Store, StoreError};
+use keyward_store::{Key, Revision, Store, StoreError};
 use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -39,11 +40,22 @@ pub(crate) struct StatusWriter {
 }
 
 /// What was said of an object, or is to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Said {
     version: Version,
     report: Option<Report>,
     proxies: BTreeMap<String, Report>,
+}
+
+// === impl Said ===
+
+impl Said {
+    /// Whether it is what there is to say now, and nobody has written since.
+    fn stands(&self, now: &Self) -> bool {
+        self.version.says_the_same(&now.version)
+            && now.version.written <= self.version.written
+            && (&self.report, &self.proxies) == (&now.report, &now.proxies)
+    }
 }
 
 // === impl StatusWriter ===
@@ -87,7 +99,8 @@ impl StatusWriter {
                 let report = published.report(object, version.content);
                 let proxies = published.proxies_of(object);
                 let said = Said { version: *version, report, proxies };
-                (self.said.get(object) != Some(&said)).then(|| (object.clone(), said))
+                let stands = self.said.get(object).is_some_and(|before| before.stands(&said));
+                (!stands).then(|| (object.clone(), said))
             })
             .collect();
         let this = &*self;
@@ -96,11 +109,14 @@ impl StatusWriter {
             .buffer_unordered(AT_ONCE);
         let mut done = Vec::new();
         let mut failure = None;
-        while let Some((outcome, object, said)) = writes.next().await {
+        while let Some((outcome, object, mut said)) = writes.next().await {
             match outcome {
-                Ok(true) => done.push((object, said)),
+                Ok(Some(written)) => {
+                    said.version.written = written;
+                    done.push((object, said));
+                }
                 // It has changed since: what is said of it now comes with the next publication.
-                Ok(false) => {}
+                Ok(None) => {}
                 Err(error) => failure = Some(error),
             }
             if cancelled.is_cancelled() {
@@ -112,10 +128,10 @@ impl StatusWriter {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Stores one status; whether it stands there now.
-    async fn say(&self, object: &ObjectKey, said: &Said) -> Result<bool, StoreError> {
+    /// Stores one status: where it stands now, if it does.
+    async fn say(&self, object: &ObjectKey, said: &Said) -> Result<Option<Revision>, StoreError> {
         let key = Key::new(object.kind, &object.namespace, &object.name);
-        let Some(record) = self.store.get(key.clone()).await? else { return Ok(false) };
+        let Some(record) = self.store.get(key.clone()).await? else { return Ok(None) };
         let previous = Stored::read(&record).ok().and_then(|stored| stored.status);
         let saying = Saying {
             system_namespace: &self.system_namespace,
@@ -125,7 +141,10 @@ impl StatusWriter {
         };
         let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let status = saying.status(previous.as_ref(), &now);
-        let written = self.writer.write_status(&key, said.version.content, status).await?;
-        Ok(!matches!(written, StatusWrite::Outdated))
+        Ok(match self.writer.write_status(&key, said.version.content, status).await? {
+            StatusWrite::Written(record) => Some(record.revision),
+            StatusWrite::Unchanged => Some(said.version.written),
+            StatusWrite::Outdated => None,
+        })
     }
 }

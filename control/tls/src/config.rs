@@ -87,8 +87,8 @@ impl TlsConfig {
 
     /// Reads the files again. Says until when their certificate is valid if they are new.
     fn reload(&self) -> Result<Option<Timestamp>, TlsError> {
-        let material = self.files.read()?;
         let before = self.current.load_full();
+        let material = self.files.read_after(&before.material)?;
         if material == before.material {
             return Ok(None);
         }

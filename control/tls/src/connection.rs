@@ -37,7 +37,7 @@ pub(crate) enum End {
     #[error("the certificate of the client has expired")]
     Expired,
     /// What is trusted has changed, so the other end has to show its certificate again.
-    #[error("the trusted authorities have changed")]
+    #[error("who is trusted has changed")]
     TrustChanged,
 }
 

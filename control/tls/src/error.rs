@@ -43,4 +43,17 @@ pub enum TlsError {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A file holds no list of revoked certificates, or a broken one. Were it taken for an empty one,
+    /// whoever was turned out could come in again.
+    #[error("{path} holds no list of revoked certificates in PEM form", path = path.display())]
+    Revoked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The list of revoked certificates was there and is not any more.
+    #[error("{path} is gone; what it said still counts", path = path.display())]
+    Lost {
+        /// The file.
+        path: PathBuf,
+    },
 }

@@ -89,6 +89,17 @@ impl TlsFiles {
         Ok(Material { certificate: read(&self.certificate)?, key: read(&self.key)?, trust })
     }
 
+    /// Reads them again. A list of revoked certificates does not end by being away.
+    pub(crate) fn read_after(&self, before: &Material) -> Result<Material, TlsError> {
+        let material = self.read()?;
+        match &self.clients {
+            Clients::Proxies { revoked, .. } if before.has_list() && !material.has_list() => {
+                Err(TlsError::Lost { path: revoked.clone() })
+            }
+            _ => Ok(material),
+        }
+    }
+
     /// The configuration of the port, and until when its certificate is valid.
     pub(crate) fn build(&self, material: &Material) -> Result<(ServerConfig, Timestamp), TlsError> {
         let chain = certificates(&self.certificate, &material.certificate)?;
@@ -106,8 +117,8 @@ impl TlsFiles {
         let builder =
             ServerConfig::builder_with_provider(provider()).with_protocol_versions(versions).map_err(pair)?;
         let config = match (&self.clients, &material.trust) {
-            (Clients::Proxies { trust: path, .. }, Some(trust)) => {
-                let verifier = trust.verifier(path)?;
+            (Clients::Proxies { trust: path, revoked }, Some(trust)) => {
+                let verifier = trust.verifier(path, revoked)?;
                 let mut config =
                     builder.with_client_cert_verifier(verifier).with_single_cert(chain, key).map_err(pair)?;
                 config.alpn_protocols = vec![b"h2".to_vec()];
@@ -126,10 +137,23 @@ impl TlsFiles {
     }
 }
 
+// === impl Material ===
+
+impl Material {
+    fn has_list(&self) -> bool {
+        self.trust.as_ref().is_some_and(|trust| trust.revoked.is_some())
+    }
+}
+
 // === impl Trust ===
 
 impl Trust {
-    fn verifier(&self, path: &Path) -> Result<Arc<dyn rustls::server::danger::ClientCertVerifier>, TlsError> {
+    /// From the files of the authorities and of the revoked certificates.
+    fn verifier(
+        &self,
+        path: &Path,
+        revoked_path: &Path,
+    ) -> Result<Arc<dyn rustls::server::danger::ClientCertVerifier>, TlsError> {
         let failed = |source: Box<dyn std::error::Error + Send + Sync>| TlsError::Trust {
             path: path.to_path_buf(),
             source,
@@ -140,8 +164,9 @@ impl Trust {
         }
         let mut builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
         if let Some(revoked) = &self.revoked {
+            let broken = || TlsError::Revoked { path: revoked_path.to_path_buf() };
             let lists: Result<Vec<_>, _> = CertificateRevocationListDer::pem_slice_iter(revoked).collect();
-            let lists = lists.map_err(|error| failed(error.into()))?;
+            let lists = lists.ok().filter(|lists| !lists.is_empty()).ok_or_else(broken)?;
             // A list that ran out still says who is out: it is renewed only when somebody is added.
             builder = builder.with_crls(lists).allow_unknown_revocation_status();
         }

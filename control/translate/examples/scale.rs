@@ -89,8 +89,10 @@ fn settings() -> Settings {
         default_gateway: SocketAddr::from(([127, 0, 0, 1], 8080)),
         default_tls_gateway: SocketAddr::from(([127, 0, 0, 1], 8443)),
         one_way_tls: false,
+        tls_files: None,
         watch_namespaces: BTreeSet::new(),
         control_cluster: "keyward-control".to_owned(),
+        own_ports: Vec::new(),
         circuit_breakers: CircuitBreakers::default(),
         routing: Routing::default(),
     }

@@ -17,6 +17,7 @@ use keyward_resource::kinds::virtual_host_option::VirtualHostOption;
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports, Resource};
 
+use crate::own::OwnPort;
 use crate::proxy::Proxy;
 use crate::translate::kind::{
     GATEWAY, ROUTE_OPTION, ROUTE_TABLE, SECRET, SETTINGS, UPSTREAM, VIRTUAL_HOST_OPTION, VIRTUAL_SERVICE,
@@ -32,17 +33,21 @@ pub struct Settings {
     pub identity_header: String,
     /// How long a request waits for keys after a start, in milliseconds.
     pub wait_for_keys_ms: u32,
-    /// The address of the Gateway that exists when none is declared.
+    /// The address of the default Gateway, which exists unless others stand in its place.
     pub default_gateway: SocketAddr,
-    /// The address of the Gateway with TLS that exists when none is declared. It is opened when a
-    /// VirtualService has a certificate.
+    /// The address of the default Gateway with TLS. It is opened when a VirtualService has a certificate.
     pub default_tls_gateway: SocketAddr,
     /// No certificate is asked of clients where the configuration leaves it open, even with a root CA.
     pub one_way_tls: bool,
+    /// The folder on the machines of proxies below which `sslFiles` may name files, without a slash at its
+    /// end; none: nowhere.
+    pub tls_files: Option<String>,
     /// The namespaces that are looked at beside the one of the installation; none means all.
     pub watch_namespaces: BTreeSet<String>,
     /// The Envoy cluster of the control server, in every proxy's bootstrap.
     pub control_cluster: String,
+    /// The ports of the control server and of its Envoy, which no gateway may lead to.
+    pub own_ports: Vec<OwnPort>,
     /// Circuit breakers of upstreams that say nothing of their own.
     pub circuit_breakers: CircuitBreakers,
     /// How routes are translated.
@@ -106,6 +111,8 @@ pub struct LastGood {
     pub(crate) settings: Option<Arc<SettingsObject>>,
     /// Never fallen back to, and so no versions to keep.
     pub(crate) upstream_groups: BTreeMap<ObjectRef, Arc<UpstreamGroup>>,
+    /// See [`holds_against_older`](Self::holds_against_older).
+    pub(crate) holders: BTreeSet<ObjectKey>,
 }
 
 /// Names a version of an object.
@@ -130,6 +137,17 @@ pub struct Output {
     pub settings: Settings,
     /// To be given to the next translation.
     pub last_good: LastGood,
+}
+
+// === impl Settings ===
+
+impl Settings {
+    /// The namespaces that are looked at, that of the installation always among them. None means all.
+    pub fn watched_namespaces(&self) -> Option<BTreeSet<String>> {
+        let system = std::iter::once(&self.system_namespace);
+        let namespaces = &self.watch_namespaces;
+        (!namespaces.is_empty()).then(|| namespaces.iter().chain(system).cloned().collect())
+    }
 }
 
 // === impl Routing ===
@@ -194,6 +212,13 @@ impl LastGood {
     #[must_use]
     pub fn groups_or_settings_differ(&self, other: &Self) -> bool {
         self.settings != other.settings || self.upstream_groups != other.upstream_groups
+    }
+
+    /// Whether an object keeps something from an older one only because it is remembered to have had it:
+    /// forgotten, it would lose it.
+    #[must_use]
+    pub fn holds_against_older(&self, object: &ObjectKey) -> bool {
+        self.holders.contains(object)
     }
 
     /// The revision of the version of an object that is remembered.

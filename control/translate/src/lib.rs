@@ -13,10 +13,12 @@
 //! input gives the same bytes. A broken object is reported and left out; its neighbours are served.
 
 mod input;
+mod own;
 pub mod proxy;
 mod translate;
 pub mod xds;
 
 pub use input::{Input, LastGood, Output, Routing, Settings, Version};
+pub use own::{GATEWAY_MARK, OwnPort, OwnService};
 pub use translate::{Translator, translate};
 pub use xds::{Blame, Encoded, Encoder, FilterCode, XdsResources, filter_config, misconfigured_node, xds};

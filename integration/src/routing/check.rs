@@ -58,9 +58,13 @@ pub(super) fn one(expect: &Expect, observed: &Observed) -> anyhow::Result<()> {
         }
     }
     let copies = |arrival: &&Arrival| expect.shadow.contains(&arrival.at);
-    let copied: Vec<&str> = arrived.iter().filter(copies).map(|arrival| arrival.at.as_str()).collect();
     for shadow in &expect.shadow {
-        ensure!(copied.contains(&shadow.as_str()), "no copy arrived at {shadow}");
+        ensure!(arrived.iter().any(|arrival| arrival.at == *shadow), "no copy arrived at {shadow}");
+    }
+    if let Some(wanted) = &expect.copied {
+        for copy in arrived.iter().filter(copies) {
+            seen(wanted, copy).with_context(|| format!("as {} saw the copy", copy.at))?;
+        }
     }
     let attempts: Vec<&Arrival> = arrived.iter().filter(|arrival| !copies(arrival)).collect();
     if let Some(wanted) = expect.attempts {

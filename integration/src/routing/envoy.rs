@@ -90,6 +90,7 @@ fn bootstrap(control: SocketAddr, names: SocketAddr, admin: SocketAddr) -> Value
                 "dns_resolver_options": { "no_default_search_domain": true },
             },
         },
+        "layered_runtime": keyward_bootstrap::layered_runtime(),
         "dynamic_resources": {
             "ads_config": {
                 "api_type": "DELTA_GRPC",

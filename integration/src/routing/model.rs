@@ -141,6 +141,8 @@ pub(super) struct Expect {
     pub(super) seen: Option<Seen>,
     /// Hosts that got a copy.
     pub(super) shadow: Vec<String>,
+    /// How every copy arrived.
+    pub(super) copied: Option<Seen>,
     /// How many attempts arrived at hosts, copies aside.
     pub(super) attempts: Option<usize>,
     /// How many of the repetitions each host answered.

@@ -11,7 +11,7 @@ use keyward_resource::ObjectRef;
 use keyward_translate::proxy::Proxy;
 use keyward_translate::xds::LISTENER;
 use keyward_translate::{
-    FilterCode, LastGood, Output, Settings, XdsResources, filter_config, translate, xds,
+    FilterCode, LastGood, Output, OwnPort, OwnService, Settings, XdsResources, filter_config, translate, xds,
 };
 
 use super::case::Case;
@@ -60,21 +60,25 @@ fn settings() -> Settings {
         default_tls_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8443)),
         circuit_breakers: Default::default(),
         one_way_tls: false,
+        tls_files: Some("/testdata".to_owned()),
         watch_namespaces: Default::default(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
+        own_ports: vec![
+            own_port(9080, OwnService::Rest),
+            own_port(9977, OwnService::Xds { certified: false }),
+            own_port(19000, OwnService::Admin),
+        ],
         routing: Default::default(),
     }
 }
 
-fn translated(objects: &Objects, last_good: &LastGood) -> Output {
-    translate(&objects.input, &settings(), last_good)
+/// A port as `keyward serve` has it unless told otherwise: the one of the goldens.
+fn own_port(port: u16, service: OwnService) -> OwnPort {
+    OwnPort { address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), service }
 }
 
-/// The namespaces whose Secrets count; none for all.
-fn watched(settings: &Settings) -> Option<BTreeSet<String>> {
-    let namespaces = &settings.watch_namespaces;
-    let system = std::iter::once(&settings.system_namespace);
-    (!namespaces.is_empty()).then(|| namespaces.iter().chain(system).cloned().collect())
+fn translated(objects: &Objects, last_good: &LastGood) -> Output {
+    translate(&objects.input, &settings(), last_good)
 }
 
 fn proxy_name(role: &str) -> &str {
@@ -143,6 +147,9 @@ impl Bench {
                 }
             }
         }
+        for complaint in self.envoy.complaints() {
+            wrong.push(format!("{}: envoy warns: {complaint}", case.name));
+        }
         if !case.requests.refused.is_empty()
             && let Err(error) = self.replace_envoy().await
         {
@@ -195,7 +202,7 @@ impl Bench {
         self.revision += 1;
         let mut index = KeyIndex::new();
         let changes = objects.keys.iter().cloned();
-        index.apply(self.revision, changes.chain([Change::Watch(watched(settings))]));
+        index.apply(self.revision, changes.chain([Change::Watch(settings.watched_namespaces())]));
         let publication = Publication {
             hosts: remap::resolved(&snapshot)?,
             unwell: unwell(&case.requests.hosts, &hosts.addresses()),

@@ -51,6 +51,7 @@ pub struct Stack {
     rest: SocketAddr,
     xds: SocketAddr,
     gateway: SocketAddr,
+    gateway_tls: SocketAddr,
     admin: SocketAddr,
 }
 
@@ -93,7 +94,10 @@ impl Stack {
         let data = if memory.is_dir() { temporary(memory) } else { temporary(&std::env::temp_dir()) }?;
         let upstream = Upstream::start()?;
         let (rest, xds, gateway, admin) = (loopback()?, loopback()?, loopback()?, loopback()?);
-        let mut stack = Self { options, folder, data, server: None, upstream, rest, xds, gateway, admin };
+        let gateway_tls = loopback()?;
+        let server = None;
+        let mut stack =
+            Self { options, folder, data, server, upstream, rest, xds, gateway, gateway_tls, admin };
         for words in stack.options.before.clone() {
             stack.run(&words)?;
         }
@@ -119,6 +123,7 @@ impl Stack {
             .args(["--rest", &self.rest.to_string()])
             .args(["--xds", &self.xds.to_string()])
             .args(["--gateway", &self.gateway.to_string()])
+            .args(["--gateway-tls", &self.gateway_tls.to_string()])
             .args(["--admin", &self.admin.to_string()])
             .args(["--envoy-concurrency", &self.options.concurrency.to_string()])
             .args(["--wait-for-keys", &self.options.wait_for_keys.as_millis().to_string()])

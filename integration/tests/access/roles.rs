@@ -66,6 +66,27 @@ fn each_role_may_what_it_is_for_and_tokens_come_and_go_meanwhile() {
 }
 
 #[test]
+fn once_there_is_a_token_being_on_this_machine_is_not_enough() {
+    let mut server = Server::new();
+    server.start("");
+    assert_eq!(server.ask(None, "POST", SECRETS, Some(&secret("alice", "alice-key"))).0, 201);
+    let editor = server.token("--role editor --name ed");
+    let (code, answer) = server.ask(None, "GET", SECRETS, None);
+    assert_eq!(code, 401, "{answer}");
+    assert!(
+        answer["message"].as_str().unwrap().contains("also on this machine, as there are tokens"),
+        "{answer}"
+    );
+    assert_eq!(server.ask(Some(&editor), "GET", UPSTREAMS, None).0, 200);
+    // Nor by way of its namespace.
+    let (code, answer) = server.ask(Some(&editor), "DELETE", "/api/v1/namespaces/team", None);
+    assert_eq!(code, 403, "{answer}");
+    assert!(answer["message"].as_str().unwrap().contains("it holds Secrets"), "{answer}");
+    assert_eq!(server.keyward("token delete ed").code, Some(0));
+    assert_eq!(server.ask(None, "GET", SECRETS, None).0, 200);
+}
+
+#[test]
 fn the_audit_log_is_there_also_when_little_is_logged() {
     let mut server = Server::new();
     server.start("--log-level error --log-format json");

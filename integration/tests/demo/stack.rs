@@ -132,7 +132,7 @@ impl Stack {
         [(8080, self.ports.gateway), (9080, self.ports.rest), (19000, self.ports.admin)]
             .into_iter()
             .fold(line.to_owned(), |line, (usual, ours)| {
-                line.replace(&format!("127.0.0.1:{usual}/"), &format!("127.0.0.1:{ours}/"))
+                line.replace(&format!("127.0.0.1:{usual}"), &format!("127.0.0.1:{ours}"))
             })
     }
 

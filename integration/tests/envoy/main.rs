@@ -9,6 +9,7 @@ mod kit;
 mod metrics;
 mod model;
 mod mtls;
+mod own_ports;
 mod proxies;
 mod refusals;
 mod rollout;

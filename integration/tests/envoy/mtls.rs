@@ -147,6 +147,33 @@ fn an_expired_certificate_opens_nothing() {
 }
 
 #[test]
+fn a_revoked_certificate_is_good_for_nothing_from_then_on() {
+    let stack = start(&[]);
+    let tap = tap(&stack);
+    let bootstrap = make(&stack, "gateway-proxy", &tap, &[]);
+    let own = Certified::start(&stack, tap, &bootstrap);
+    site(&stack, &[("alice", "alice-key")]);
+    let list = stack.run(&["pki", "revoke", "gateway-proxy"]).unwrap();
+    assert_eq!(PathBuf::from(list), stack.data().join("pki/revoked.crl"));
+    server_says(&stack, "connection ended: who is trusted has changed");
+    server_says(&stack, "refused: the handshake failed: invalid peer certificate: Revoked");
+    // Outside, it serves on with what it holds.
+    let taken = own.proxy.stat("cluster_manager.cds.update_success").unwrap();
+    stack.rest().create(&secret("late", "late-key")).unwrap();
+    let missed = wait::throughout(Duration::from_secs(2), || {
+        at_once(&stack, HOST, Some("late-key"), Err(401));
+        at_once(&stack, HOST, Some("alice-key"), Ok("alice"));
+        let now = own.proxy.stat("cluster_manager.cds.update_success")?;
+        anyhow::ensure!(now == taken, "it took {now} configurations, and not {taken}");
+        Ok(())
+    });
+    missed.unwrap_or_else(|error| panic!("{error:#}\n{}\n{}", stack.logs(), own.log()));
+    // With another certificate it is the proxy again.
+    stack.run(&["pki", "proxy", "gateway-proxy", "--renew"]).unwrap();
+    eventually(&stack, HOST, Some("late-key"), Ok("late"));
+}
+
+#[test]
 fn a_proxy_that_says_to_be_another_is_told_nothing() {
     let stack = start(&[]);
     let tap = tap(&stack);

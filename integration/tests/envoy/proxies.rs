@@ -67,6 +67,33 @@ fn what_envoy_refuses_is_shown_on_the_object_and_hurts_no_other() {
     at_once(&stack, HOST, Some("alice-key"), Ok("alice"));
 }
 
+/// A Gateway of the installation stands in the place of the default ones, but not one that nobody can
+/// listen for: everybody would be without an address.
+#[test]
+fn a_refused_gateway_of_the_installation_leaves_the_default_ones() {
+    let stack = Stack::start(Options::default()).unwrap();
+    site(&stack, &[("alice", "alice-key")]);
+    at_once(&stack, HOST, Some("alice-key"), Ok("alice"));
+    let gateway = json!({
+        "apiVersion": "gateway.keyward.io/v1",
+        "kind": "Gateway",
+        "metadata": { "namespace": "keyward-system", "name": "nowhere" },
+        "spec": { "bindAddress": "192.0.2.1", "bindPort": 9, "httpGateway": {} },
+    });
+    stack.rest().apply(&gateway).unwrap();
+    let shown = wait::until(SOON, "the refusal to be shown", || {
+        let (state, reason) = stack.rest().status("Gateway", "keyward-system", "nowhere")?;
+        anyhow::ensure!(state == "Rejected" && reason.contains("192.0.2.1"), "{state}: {reason}");
+        Ok(())
+    });
+    shown.unwrap_or_else(|error| panic!("{error:#}\n{}", stack.logs()));
+    eventually(&stack, HOST, Some("alice-key"), Ok("alice"));
+    stack.rest().apply(&secret("bob", "bob-key")).unwrap();
+    eventually(&stack, HOST, Some("bob-key"), Ok("bob"));
+    stack.rest().delete("Gateway", "keyward-system", "nowhere").unwrap();
+    eventually(&stack, HOST, Some("alice-key"), Ok("alice"));
+}
+
 #[test]
 fn requests_wait_for_keys_and_get_503_when_none_come() {
     let wait_for_keys = Duration::from_millis(700);

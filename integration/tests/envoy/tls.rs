@@ -130,7 +130,9 @@ pub(crate) fn eventually(stack: &Stack, address: SocketAddr, name: &str, shown: 
 }
 
 pub(crate) fn start() -> (Stack, SocketAddr) {
-    let stack = Stack::start(Options::default()).unwrap();
+    let files = paths::testdata("").display().to_string();
+    let flags = vec!["--tls-files".to_owned(), files];
+    let stack = Stack::start(Options { flags, ..Options::default() }).unwrap();
     let address = free_address().unwrap();
     gateways(&stack, address);
     (stack, address)
@@ -226,7 +228,7 @@ fn files_that_are_not_there_close_their_own_chain_alone() {
     let (stack, address) = start();
     let files = |folder: &str| json!({ "sslFiles": { "tlsCert": format!("{folder}/web.crt"), "tlsKey": format!("{folder}/web.key") } });
     let here = files(&paths::testdata("tls").display().to_string());
-    let mut missing = files("/nowhere");
+    let mut missing = files(&paths::testdata("nowhere").display().to_string());
     missing["sniDomains"] = json!(["localhost"]);
     stack.rest().apply(&with_tls("missing", "localhost", json!({}), missing)).unwrap();
     stack.rest().apply(&with_tls("here", NAME, json!({}), here)).unwrap();

@@ -19,7 +19,12 @@ use crate::{upstream, write};
 const LIMIT: Duration = Duration::from_secs(20);
 
 fn start(folder: &Path) -> Stack {
-    let flags = vec!["--resources".to_owned(), folder.display().to_string()];
+    start_with(folder, &[])
+}
+
+fn start_with(folder: &Path, more: &[&str]) -> Stack {
+    let mut flags = vec!["--resources".to_owned(), folder.display().to_string()];
+    flags.extend(more.iter().map(|flag| (*flag).to_owned()));
     Stack::start(Options { no_envoy: true, flags, ..Options::default() }).expect("a control server")
 }
 
@@ -54,9 +59,30 @@ fn wait_until_gone(stack: &Stack, name: &str) {
 }
 
 #[track_caller]
+fn wait_for_state(stack: &Stack, kind: &str, namespace: &str, name: &str, expected: &str) {
+    let waited = wait::until(LIMIT, &format!("{kind} {namespace}/{name} to be {expected}"), || {
+        let object = stack.rest().get(kind, namespace, name)?;
+        let state = object.pointer("/status/state").and_then(Value::as_str).unwrap_or_default();
+        ensure!(state == expected, "{state}");
+        Ok(())
+    });
+    waited.with_context(|| stack.logs()).expect("it is so");
+}
+
+#[track_caller]
 fn wait_for_log(stack: &Stack, words: &str) {
     let waited = wait::until(LIMIT, &format!("{words:?} in the log"), || {
         ensure!(stack.logs().contains(words), "not yet");
+        Ok(())
+    });
+    waited.with_context(|| stack.logs()).expect("it is told");
+}
+
+/// The log goes on over a restart.
+#[track_caller]
+fn wait_until_told_twice(stack: &Stack, words: &str) {
+    let waited = wait::until(LIMIT, &format!("{words:?} twice in the log"), || {
+        ensure!(stack.logs().matches(words).count() >= 2, "not yet");
         Ok(())
     });
     waited.with_context(|| stack.logs()).expect("it is told");
@@ -162,6 +188,96 @@ fn a_folder_may_be_a_link_that_is_swapped_and_may_be_away_for_a_while() {
     .expect("nothing is deleted");
     symlink(&one, &link).expect("a link");
     wait_for_port(&stack, "a", 1);
+}
+
+#[test]
+fn what_the_settings_forbid_is_told_and_changes_nothing() {
+    let folder = folder();
+    let root = folder.path();
+    let settings = "apiVersion: gloo.solo.io/v1\nkind: Settings\nmetadata: {name: default, namespace: \
+                    keyward-system}\nspec: {gateway: {validation: {alwaysAccept: false, allowWarnings: false}}}\n";
+    let site = |name: &str, domain: &str| {
+        format!(
+            "apiVersion: gateway.solo.io/v1\nkind: VirtualService\nmetadata: {{name: {name}, namespace: shop}}\n\
+             spec: {{virtualHost: {{domains: [{domain}], routes: [{{matchers: [{{prefix: /}}], routeAction: \
+             {{single: {{upstream: {{name: a}}}}}}}}]}}}}\n"
+        )
+    };
+    write(root, "settings.yaml", settings);
+    write(root, "a.yaml", &upstream("a", 1));
+    write(root, "one.yaml", &site("one", "shop.example"));
+    let stack = start(root);
+    wait_for_state(&stack, "Settings", "keyward-system", "default", "Accepted");
+    wait_for_state(&stack, "VirtualService", "shop", "one", "Accepted");
+
+    // A domain that is taken, and an upstream that is needed.
+    write(root, "two.yaml", &site("two", "shop.example"));
+    wait_for_log(&stack, "would be Rejected: ");
+    fs::remove_file(root.join("a.yaml")).expect("a file");
+    wait_for_log(&stack, "VirtualService shop/one would be Warning: ");
+    assert_eq!(stack.rest().names("VirtualService", "shop").expect("a list"), ["one"]);
+    assert_eq!(port(&stack, "a").ok(), Some(1));
+
+    write(root, "a.yaml", &upstream("a", 2));
+    write(root, "two.yaml", &site("two", "two.shop.example"));
+    wait_for_state(&stack, "VirtualService", "shop", "two", "Accepted");
+    wait_for_port(&stack, "a", 2);
+    wait_for_log(&stack, "the folder of resources is well again");
+    // All goes at once: who needs it first.
+    for file in ["one.yaml", "two.yaml", "a.yaml"] {
+        fs::remove_file(root.join(file)).expect("a file");
+    }
+    wait_until_gone(&stack, "a");
+}
+
+#[test]
+fn a_folder_that_becomes_empty_deletes_nothing_unless_that_was_said() {
+    const TOLD: &str = "no file of the folder has any object, so those that came from it stay as they are (2";
+    let folder = folder();
+    let names = ["a", "b"];
+    let fill =
+        || names.iter().for_each(|name| write(folder.path(), &format!("{name}.yaml"), &upstream(name, 1)));
+    let empty = || {
+        names.iter().for_each(|name| {
+            fs::remove_file(folder.path().join(format!("{name}.yaml"))).expect("a file");
+        });
+    };
+    let both_stay = |stack: &Stack| {
+        wait::throughout(Duration::from_millis(2500), || {
+            ensure!(port(stack, "a")? == 1 && port(stack, "b")? == 1);
+            Ok(())
+        })
+        .expect("nothing is deleted");
+    };
+    fill();
+    let mut stack = start(folder.path());
+    wait_for_port(&stack, "b", 1);
+    empty();
+    wait_for_log(&stack, TOLD);
+    both_stay(&stack);
+    // One file is enough of a sign that the folder is there: what is in none goes then.
+    write(folder.path(), "b.yaml", &upstream("b", 2));
+    wait_for_port(&stack, "b", 2);
+    wait_until_gone(&stack, "a");
+
+    // It may be mounted after the server has started.
+    fill();
+    wait_for_port(&stack, "a", 1);
+    wait_for_port(&stack, "b", 1);
+    stack.kill_server().expect("it ran");
+    empty();
+    stack.start_server().expect("it starts again");
+    wait_until_told_twice(&stack, TOLD);
+    both_stay(&stack);
+    drop(stack);
+
+    fill();
+    let stack = start_with(folder.path(), &["--resources-may-be-empty"]);
+    wait_for_port(&stack, "a", 1);
+    wait_for_port(&stack, "b", 1);
+    empty();
+    wait_until_gone(&stack, "a");
+    wait_until_gone(&stack, "b");
 }
 
 #[test]

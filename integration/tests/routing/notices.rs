@@ -93,7 +93,7 @@ apiVersion: gateway.keyward.io/v1
 kind: VirtualService
 metadata: {name: site}
 spec:
-  sslConfig: {sslFiles: {tlsCert: /nowhere/tls.crt, tlsKey: /nowhere/tls.key}}
+  sslConfig: {sslFiles: {tlsCert: /testdata/nowhere/tls.crt, tlsKey: /testdata/nowhere/tls.key}}
   virtualHost: {routes: [{directResponseAction: {status: 200}}]}
 "#;
     let ask = "requests: [{name: any, request: {tls: {}}, expect: {status: 200}}]";

@@ -9,6 +9,7 @@ use crate::{
     registry::{SharedMemory, lock},
     snapshot::Snapshot,
     status::{ClientId, ClientStatus, Source},
+    text::printable,
 };
 use futures::stream::{BoxStream, unfold};
 use std::{
@@ -23,6 +24,8 @@ use tokio::{
 };
 use tonic::{Extensions, Request, Status, Streaming};
 
+/// So many bytes of the id of a node are shown, and tell it from others.
+const MAX_NODE_ID: usize = 512;
 /// How long a client may keep a stream open before it says who it is.
 const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -113,7 +116,7 @@ impl<M: Machine> Connection<M> {
                 Ok(Some(request)) => Input::Request(request),
                 Ok(None) => Input::End,
                 Err(status) => {
-                    tracing::debug!(%status, "xds stream broke");
+                    tracing::debug!(code = ?status.code(), message = ?status.message(), "xds stream broke");
                     Input::End
                 }
             },
@@ -173,14 +176,16 @@ impl<M: Machine> Connection<M> {
         if let Some(admission) = &self.shared.admission {
             admission(node, &self.transport)?;
         }
-        let client =
-            ClientId { node_id: node.id.as_str().into(), node_key: (self.shared.node_key)(node).into() };
+        let client = ClientId {
+            node_id: printable(&node.id, MAX_NODE_ID).into(),
+            node_key: (self.shared.node_key)(node).into(),
+        };
         let mut peer = Peer::<M>::new(self.shared.clone(), client);
         peer.tell(Event::Connected);
         self.timer.as_mut().reset(Instant::now() + self.shared.resume_grace);
         let (snapshot, source) = self.updates.borrow_and_update().lookup(&peer.client.node_key);
         tracing::debug!(
-            node = %peer.client.node_id, key = %peer.client.node_key, stream = peer.stream, ?source,
+            node = %peer.client.node_id, key = ?peer.client.node_key, stream = peer.stream, ?source,
             "xds client connected"
         );
         let outputs = peer
@@ -246,7 +251,7 @@ impl<M> Peer<M> {
     fn tell(&self, event: Event) {
         if let Event::Nacked(nack) = &event {
             tracing::warn!(
-                node = %self.client.node_id, stream = self.stream, type_url = %nack.type_url,
+                node = %self.client.node_id, stream = self.stream, type_url = ?nack.type_url,
                 resources = nack.resources.len(), code = nack.code,
                 "xds client refused a response"
             );

@@ -269,3 +269,18 @@ async fn a_delta_client_that_is_not_admitted_gets_nothing() {
 async fn a_sotw_client_that_is_not_admitted_gets_nothing() {
     is_refused(async |mut client: SotwClient| client.end().await.expect_err("refused")).await;
 }
+
+#[tokio::test]
+async fn the_id_of_a_node_is_one_short_line() {
+    let (sink, mut events) = mpsc::channel(64);
+    let cache = Cache::new();
+    let service = AdsService::builder(cache.clone(), |_| "all".to_owned()).events(sink).build();
+    let server = Server::start(&service).await;
+    cache.publish("all", snapshot(&["LDS good=1"]));
+    let forged = format!("edge\n2026-01-01 ERROR \u{1b}[31m{}", "x".repeat(1_000_000));
+    let mut client = DeltaClient::open(&server, &forged, "").await;
+    client.subscribe("LDS", &[]).await;
+    let id = next_event(&mut events).await.client.node_id;
+    assert!(id.starts_with("edge\\n2026-01-01 ERROR \\u{1b}[31mxxx") && id.len() <= 512, "{id}");
+    server.stop().await;
+}

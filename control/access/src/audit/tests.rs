@@ -30,6 +30,9 @@ fn logged(act: impl FnOnce()) -> String {
     let lines = Lines::default();
     let subscriber =
         tracing_subscriber::fmt().with_writer(lines.clone()).with_ansi(false).without_time().finish();
+    // With a single subscriber, a line that another test comes to first would be silent for all: only
+    // that test's thread would be asked, and it has none.
+    let _another = tracing::Dispatch::new(tracing_subscriber::registry());
     tracing::subscriber::with_default(subscriber, act);
     let bytes = lines.0.lock().unwrap().clone();
     String::from_utf8(bytes).unwrap()

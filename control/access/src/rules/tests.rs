@@ -38,11 +38,15 @@ fn book() -> TokenBook {
 }
 
 fn caller(peer: IpAddr, credential: Credential<'_>) -> Caller<'_> {
-    Caller { peer, by_local_name: true, credential }
+    Caller { peer, by_local_name: true, through: Through::Nobody, credential }
 }
 
 fn who(rules: Rules, caller: &Caller<'_>) -> Result<String, String> {
-    authenticate(rules, &book(), caller, at(NOW))
+    who_of(rules, &book(), caller)
+}
+
+fn who_of(rules: Rules, book: &TokenBook, caller: &Caller<'_>) -> Result<String, String> {
+    authenticate(rules, book, caller, at(NOW))
         .map(|identity| identity.to_string())
         .map_err(|status| format!("{} {}", status.code, status.message))
 }
@@ -76,7 +80,7 @@ fn without_a_token_it_depends_on_where_from() {
         (Rules::Nobody, LOCAL, Ok("loopback")),
         (Rules::Nobody, REMOTE, Ok("anonymous")),
     ] {
-        let got = who(rules, &caller(peer, Credential::None));
+        let got = who_of(rules, &TokenBook::default(), &caller(peer, Credential::None));
         match (&got, expected) {
             (Ok(got), Ok(expected)) => assert_eq!(got, expected, "{rules:?} {peer}"),
             (Err(got), Err(expected)) => assert!(got.starts_with(expected), "{rules:?} {peer}: {got}"),
@@ -84,8 +88,41 @@ fn without_a_token_it_depends_on_where_from() {
         }
     }
     let rebound = Caller { by_local_name: false, ..caller(LOCAL, Credential::None) };
-    let got = who(Rules::OffLoopback, &rebound).unwrap_err();
+    let got = who_of(Rules::OffLoopback, &TokenBook::default(), &rebound).unwrap_err();
     assert!(got.starts_with("401 a token is needed when this server is not called 127.0.0.1"), "{got}");
+}
+
+#[test]
+fn where_there_are_tokens_being_on_this_machine_is_not_enough() {
+    let got = who(Rules::OffLoopback, &caller(LOCAL, Credential::None)).unwrap_err();
+    assert!(got.starts_with("401 a token is needed, also on this machine, as there are tokens: "), "{got}");
+}
+
+#[test]
+fn whoever_is_behind_a_proxy_is_not_on_this_machine() {
+    for (rules, through, expected) in [
+        (Rules::OffLoopback, Through::Proxy, Err("401 a token is needed when a proxy passes the request on")),
+        (Rules::OffLoopback, Through::Gateway, Err("401 a token is needed through a gateway")),
+        (Rules::Everybody, Through::Gateway, Err("401 a token is needed through a gateway")),
+        (Rules::Nobody, Through::Proxy, Ok("anonymous")),
+        (Rules::Nobody, Through::Gateway, Err("401 a token is needed through a gateway")),
+    ] {
+        for book in [book(), TokenBook::default()] {
+            let sent_on = Caller { through, ..caller(LOCAL, Credential::None) };
+            let got = who_of(rules, &book, &sent_on);
+            match (&got, expected) {
+                (Ok(got), Ok(expected)) => assert_eq!(got, expected, "{rules:?} {through:?}"),
+                (Err(got), Err(expected)) => {
+                    assert!(got.starts_with(expected), "{rules:?} {through:?}: {got}")
+                }
+                _ => panic!("{rules:?} {through:?}: {got:?}"),
+            }
+        }
+    }
+    let token = token(1);
+    let with_token =
+        Caller { through: Through::Gateway, ..caller(LOCAL, Credential::Bearer(token.reveal())) };
+    assert_eq!(who(Rules::OffLoopback, &with_token).unwrap(), "token:admin");
 }
 
 #[test]

@@ -55,6 +55,9 @@ async fn somebody_learns_what_they_may_do() {
     assert_eq!(may(on("*", "gateway.keyward.io", virtual_services)).await, false);
     assert_eq!(may(on("get", "", "secrets")).await, false);
     assert_eq!(may(on("get", "*", "*")).await, false);
+    assert_eq!(may(on("get", "service.keyward.io", "proxies")).await, true);
+    assert_eq!(may(on("*", "service.keyward.io", "proxies")).await, true);
+    assert_eq!(may(on("create", "service.keyward.io", "proxies")).await, false);
     assert_eq!(may(on("escalate", "gateway.keyward.io", virtual_services)).await, false);
     assert_eq!(may(json!({ "nonResourceAttributes": { "verb": "get", "path": "/version" } })).await, true);
     assert_eq!(may(json!({ "nonResourceAttributes": { "verb": "put", "path": "/version" } })).await, false);
@@ -85,11 +88,12 @@ async fn somebody_learns_who_they_are() {
 }
 
 #[tokio::test]
-async fn there_are_no_events_and_no_services() {
+async fn there_are_no_events_no_services_and_no_further_kinds() {
     for (path, kind) in [
         ("/api/v1/events", "EventList"),
         ("/api/v1/namespaces/a/events", "EventList"),
         ("/api/v1/namespaces/a/services", "ServiceList"),
+        ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "CustomResourceDefinitionList"),
     ] {
         let (status, list) = ask(Method::GET, path, None, &Value::Null).await.expect("it is answered");
         assert_eq!((status, &list["kind"], &list["items"]), (200, &json!(kind), &json!([])), "{path}");
@@ -99,5 +103,7 @@ async fn there_are_no_events_and_no_services() {
         let (status, _) = ask(Method::POST, path, None, &Value::Null).await.expect("it is answered");
         assert_eq!(status, 405, "{path}");
     }
-    assert_eq!(ask(Method::GET, "/api/v1/pods", None, &Value::Null).await, None);
+    for path in ["/api/v1/pods", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/a"] {
+        assert_eq!(ask(Method::GET, path, None, &Value::Null).await, None);
+    }
 }

@@ -1,5 +1,6 @@
 //! What there is to discover, whatever the form of the answer.
 
+use keyward_resource::kind::ALIAS_CATEGORY;
 use keyward_resource::{KINDS, Kind};
 
 /// All groups, in the order in which clients look for a resource.
@@ -50,7 +51,7 @@ pub(crate) struct Resource {
 const ALL_VERBS: &[&str] =
     &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const READ_VERBS: &[&str] = &["get", "list", "watch"];
-const STATUS_VERBS: &[&str] = &["get", "patch", "update"];
+const STATUS_VERBS: &[&str] = &["get"];
 
 /// What no kind of ours is, and what clients ask for all the same; answered in `courtesy`.
 const COURTESIES: &[(&str, &str, Resource)] = &[
@@ -107,7 +108,7 @@ impl Catalogue {
         }
         for kind in KINDS {
             for alias in kind.aliases {
-                let resource = Resource { short_names: &[], categories: &[], ..Resource::of(kind) };
+                let resource = Resource::alias_of(kind);
                 catalogue.version_mut(alias.group, alias.version).resources.push(resource);
             }
         }
@@ -192,6 +193,12 @@ impl Resource {
             categories: kind.categories,
             status_verbs: (has_status && !kind.is_written_by_server()).then_some(STATUS_VERBS),
         }
+    }
+
+    /// As the original product has it. Nothing here is named as in our own groups: clients would ask
+    /// which is meant, and list each object twice.
+    fn alias_of(kind: &Kind) -> Self {
+        Self { short_names: kind.alias_short_names, categories: &[ALIAS_CATEGORY], ..Self::of(kind) }
     }
 
     const fn courtesy(

@@ -156,9 +156,10 @@ pub(super) fn of_kind(place: GroupVersion, kind: &'static Kind) -> Vec<Place> {
     for (suffix, part) in [("", ""), ("/status", "Status")] {
         if part.is_empty() || has_status {
             let mut operations = vec![subject.read(part)];
-            if !read_only {
-                operations.extend([subject.replace(part), subject.patch(part)]);
-                operations.extend(part.is_empty().then(|| subject.delete()));
+            match (read_only, part) {
+                (true, _) => operations.push(subject.no_patch()),
+                (false, "") => operations.extend([subject.replace(), subject.patch(), subject.delete()]),
+                (false, _) => {}
             }
             let path = format!("{item}{suffix}");
             places.push(Place { path, variables: item_variables.clone(), operations });
@@ -262,21 +263,32 @@ impl Subject {
         self.operation("get", "get", "read", part)
     }
 
-    fn replace(self, part: &str) -> Operation {
+    fn replace(self) -> Operation {
         Operation {
             query: query(&[CHANGE]),
             body: self.object(),
-            ..self.operation("put", "put", "replace", part)
+            ..self.operation("put", "put", "replace", "")
         }
     }
 
-    fn patch(self, part: &str) -> Operation {
+    fn patch(self) -> Operation {
         let media_types = if self.place.group.is_empty() { PATCHES_OF_CORE } else { PATCHES };
         Operation {
             query: query(&[CHANGE, &[FORCE]]),
             body: Some(Body { media_types, content: Content::Patch, required: true }),
             answers: (&[200, 201], Content::Named(kind_name(self.kind))),
-            ..self.operation("patch", "patch", "patch", part)
+            ..self.operation("patch", "patch", "patch", "")
+        }
+    }
+
+    /// Of a kind that nobody may write. kubectl reads here whether the server checks fields before it
+    /// sends an object, and sends none of a kind without; what it shows then says nothing of the reason.
+    fn no_patch(self) -> Operation {
+        let answers = (&[405][..], Content::Status);
+        Operation {
+            doc: format!("refused: {} is written by the server alone", self.kind.name),
+            answers,
+            ..self.patch()
         }
     }
 

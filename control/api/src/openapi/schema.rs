@@ -24,6 +24,9 @@ pub(super) struct Schemas {
 /// The extension that says which kind a schema or an operation is about.
 pub(super) const GROUP_VERSION_KIND: &str = "x-kubernetes-group-version-kind";
 
+/// The name of the schema of a number that may stand in quotes.
+const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
+
 /// The value of that extension.
 pub(super) fn group_version_kind(place: GroupVersion, kind: &str) -> Value {
     json!({ "group": place.group, "version": place.version, "kind": kind })
@@ -57,7 +60,7 @@ fn shown_status(kind: &Kind) -> Option<&'static Field> {
 pub(super) fn parameter_type(ty: Type) -> Value {
     match ty {
         Type::Boolean => json!({ "type": "boolean" }),
-        Type::Integer(least, most) => integer(least, most),
+        Type::Integer(least, most) | Type::Long(least, most) => integer(least, most),
         _ => json!({ "type": "string" }),
     }
 }
@@ -170,11 +173,23 @@ impl Schemas {
         schema
     }
 
+    /// Adds what Kubernetes has for a number that may stand in quotes, so that clients know it; answers
+    /// with its name.
+    fn int_or_string(&mut self) -> &'static str {
+        let schema =
+            json!({ "oneOf": [{ "type": "integer" }, { "type": "string" }], "format": "int-or-string" });
+        self.found.insert(INT_OR_STRING.to_owned(), schema);
+        INT_OR_STRING
+    }
+
     fn field(&mut self, field: &'static Field) -> Value {
         match field.ty {
             Type::Object(message) => {
                 let name = self.message(message);
                 self.dialect.described_reference(&name, field.doc)
+            }
+            Type::Long(..) if self.dialect == Dialect::V3 => {
+                Dialect::V3.described_reference(self.int_or_string(), field.doc)
             }
             ty => described(self.ty(ty), field.doc),
         }
@@ -184,6 +199,10 @@ impl Schemas {
         match ty {
             Type::Boolean => json!({ "type": "boolean" }),
             Type::Integer(least, most) => integer(least, most),
+            Type::Long(..) => match self.dialect {
+                Dialect::V2 => json!({ "type": "string", "format": "int-or-string" }),
+                Dialect::V3 => Dialect::V3.reference(self.int_or_string()),
+            },
             Type::Number => json!({ "type": "number", "format": "double" }),
             Type::String | Type::Duration => json!({ "type": "string" }),
             Type::Enum(words) => json!({ "type": "string", "enum": words }),

@@ -74,6 +74,27 @@ async fn every_reference_leads_somewhere() {
 }
 
 #[tokio::test]
+async fn every_kind_says_what_a_patch_does_with_its_fields() {
+    let mut missing: BTreeSet<String> = KINDS
+        .iter()
+        .flat_map(|kind| kind.group_versions().map(|place| format!("{place} {}", kind.name)))
+        .collect();
+    let document = json_at("/openapi/v2").await;
+    each(&document["paths"], &mut |map| {
+        let Some(patch) = map.get("patch") else { return };
+        let of = &patch["x-kubernetes-group-version-kind"];
+        let parameters = patch["parameters"].as_array().expect("parameters");
+        if parameters.iter().any(|parameter| parameter["name"] == "fieldValidation") {
+            let text = |key: &str| of[key].as_str().expect("a word");
+            let group = Some(text("group")).filter(|group| !group.is_empty());
+            let place = group.map_or_else(String::new, |group| format!("{group}/"));
+            missing.remove(&format!("{place}{} {}", text("version"), text("kind")));
+        }
+    });
+    assert_eq!(missing, BTreeSet::new());
+}
+
+#[tokio::test]
 async fn every_operation_has_a_name_of_its_own() {
     for (name, document) in documents().await {
         let mut ids = BTreeSet::new();

@@ -1,5 +1,6 @@
 //! Field selectors: `metadata.name=a,metadata.namespace!=b`, and `type` of Secrets.
 
+use keyward_resource::kinds::secret::canonical_type;
 use keyward_resource::{ApiStatus, Kind};
 use keyward_store::Key;
 use serde_json::Value;
@@ -89,12 +90,16 @@ impl FieldSelector {
     /// Whether an object is selected.
     pub(crate) fn matches(&self, key: &Key, object: &Value) -> bool {
         self.requirements.iter().all(|requirement| {
-            let value = match requirement.field {
-                Field::Name => key.name.as_str(),
-                Field::Namespace => key.namespace.as_str(),
-                Field::Type => object.get("type").and_then(Value::as_str).unwrap_or_default(),
+            let wanted = requirement.value.as_str();
+            let is_so = match requirement.field {
+                Field::Name => key.name == wanted,
+                Field::Namespace => key.namespace == wanted,
+                Field::Type => {
+                    let found = object.get("type").and_then(Value::as_str).unwrap_or_default();
+                    canonical_type(found) == canonical_type(wanted)
+                }
             };
-            (value == requirement.value) == requirement.equal
+            is_so == requirement.equal
         })
     }
 }

@@ -3,7 +3,7 @@
 use keyward_resource::{ApiStatus, Cause, FieldError, FieldErrorReason, canonical};
 use serde_json::{Value, json};
 
-use super::settle::Proposal;
+use super::settle::{Proposal, same_type};
 use super::{Current, WriteOptions, Writer, Written};
 use crate::access::Verb;
 use crate::admission::{Admitted, admit, prune};
@@ -12,7 +12,7 @@ use crate::stored::metadata_mut;
 use crate::target::Target;
 
 /// The 409 that names who owns what.
-pub(super) fn conflict_status(conflicts: &[Conflict]) -> ApiStatus {
+fn conflict_status(conflicts: &[Conflict]) -> ApiStatus {
     let causes: Vec<Cause> = conflicts
         .iter()
         .map(|conflict| Cause {
@@ -42,11 +42,7 @@ pub(super) fn conflict_status(conflicts: &[Conflict]) -> ApiStatus {
 }
 
 /// Refuses what cannot be applied to an object at all.
-pub(super) fn check_applied(
-    target: &Target,
-    applied: &Value,
-    options: &WriteOptions,
-) -> Result<(), ApiStatus> {
+fn check_applied(target: &Target, applied: &Value, options: &WriteOptions) -> Result<(), ApiStatus> {
     let fields = applied
         .as_object()
         .ok_or_else(|| ApiStatus::bad_request("what is applied to an object is an object"))?;
@@ -125,6 +121,12 @@ impl Writer {
         let metadata = metadata_mut(&mut applied);
         let conditions = [metadata.remove("resourceVersion"), metadata.remove("uid")];
         let live = current.unmanaged();
+        if let (Some(is), Some(wanted)) = (live.get("type"), applied.get_mut("type"))
+            && same_type(Some(is), Some(wanted))
+        {
+            // By another name it is no other type, and so no conflict.
+            *wanted = is.clone();
+        }
         let mut managers = current.managers();
         if managers.is_empty() {
             managers = Managers::before_first_apply(&live, &target.kind.api_version(), &now);

@@ -1,5 +1,6 @@
 //! What a proposed state of an object means for the stored one. Pure.
 
+use keyward_resource::kinds::secret::canonical_type;
 use keyward_resource::{ApiStatus, FieldError, FieldErrorReason};
 use keyward_store::Revision;
 use serde_json::{Map, Value};
@@ -82,10 +83,17 @@ fn wanted(object: &Value) -> Map<String, Value> {
     fields
 }
 
+/// Whether two types of Secrets are one, if by two names.
+pub(super) fn same_type<'a>(one: Option<&'a Value>, other: Option<&'a Value>) -> bool {
+    let canonical = |name: Option<&'a Value>| name.and_then(Value::as_str).map(canonical_type);
+    // One that is no string is refused elsewhere.
+    canonical(one) == canonical(other)
+}
+
 /// Fields that cannot have another value than they have.
 fn immutable(stored: &Stored, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    if stored.object.get("type") != object.get("type") {
+    if !same_type(stored.object.get("type"), object.get("type")) {
         let message = "field is immutable: delete the object and create it anew";
         errors.push(FieldError::new("type", FieldErrorReason::Invalid, message));
     }

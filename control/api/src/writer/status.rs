@@ -1,15 +1,12 @@
-//! Writing statuses, by the control loop and through the `status` subresource.
+//! Writing statuses. The control loop does, and nobody else: what it says of an object is no matter of
+//! opinion, and whoever waits for it must be able to believe it.
 
-use keyward_resource::ApiStatus;
 use keyward_store::{Key, Record, Revision, StoreError};
 use serde_json::{Value, json};
 
-use super::apply::{check_applied, conflict_status};
-use super::{Current, Effect, Patch, WriteOptions, Writer, Written};
-use crate::access::Verb;
+use super::{Current, Writer};
 use crate::fields::{Manager, Managers, Operation};
-use crate::stored::{Stored, metadata_mut, metadata_str};
-use crate::target::Target;
+use crate::stored::{Stored, metadata_mut};
 
 /// What became of a status.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,15 +26,6 @@ const CONTROL_LOOP: &str = "keyward";
 /// What the part of an object that this subresource is about looks like to its managers.
 fn part(status: Option<&Value>) -> Value {
     status.map_or_else(|| json!({}), |status| json!({ "status": status }))
-}
-
-/// The status that an object sent to the subresource says.
-fn sent_status(object: &Value) -> Result<Option<Value>, ApiStatus> {
-    match object.get("status") {
-        None | Some(Value::Null) => Ok(None),
-        Some(status) if status.is_object() => Ok(Some(status.clone())),
-        Some(_) => Err(ApiStatus::bad_request("status: must be an object")),
-    }
 }
 
 /// The next state of an object whose status changes; none when it does not.
@@ -77,7 +65,7 @@ impl Writer {
                 return Ok(StatusWrite::Outdated);
             }
             let api_version = stored_api_version(&current);
-            let managers = self.status_managers(&current, &status, CONTROL_LOOP, &api_version);
+            let managers = self.status_managers(&current, &status, &api_version);
             let Some(next) = next(&current, status.clone(), &managers) else {
                 return Ok(StatusWrite::Unchanged);
             };
@@ -90,123 +78,8 @@ impl Writer {
         }
     }
 
-    /// Replaces the status of an object.
-    pub(crate) async fn update_status(
-        &self,
-        target: &Target,
-        object: Value,
-        options: &WriteOptions,
-    ) -> Result<Written, ApiStatus> {
-        self.change_status(target, options, Verb::Update, |_| Ok(object.clone())).await
-    }
-
-    /// Patches the status of an object.
-    pub(crate) async fn patch_status(
-        &self,
-        target: &Target,
-        patch: &Patch,
-        options: &WriteOptions,
-    ) -> Result<Written, ApiStatus> {
-        patch.check(target)?;
-        self.change_status(target, options, Verb::Patch, |current| {
-            let mut patched = patch.apply(target, current)?;
-            // What the patch has not touched is no condition.
-            let version = current.record.revision.to_string();
-            if metadata_str(&patched, "resourceVersion") == version {
-                metadata_mut(&mut patched).remove("resourceVersion");
-            }
-            Ok(patched)
-        })
-        .await
-    }
-
-    /// Applies what a manager wants of the status of an object.
-    pub(crate) async fn apply_status(
-        &self,
-        target: &Target,
-        applied: Value,
-        force: bool,
-        options: &WriteOptions,
-    ) -> Result<Written, ApiStatus> {
-        check_applied(target, &applied, options)?;
-        let applied = part(sent_status(&applied)?.as_ref());
-        let api_version = target.asked.to_string();
-        let manager = Manager::new(Operation::Apply, &options.manager, &api_version, SUBRESOURCE);
-        loop {
-            let current = self.current(target).await?;
-            let live = part(current.stored.status.as_ref());
-            let now = self.inner.origin.timestamp();
-            let done = current
-                .managers()
-                .apply(&live, &applied, &manager, &api_version, force, &now)
-                .map_err(|conflicts| conflict_status(&conflicts))?;
-            let status = done.object.get("status").cloned().unwrap_or_else(|| json!({}));
-            if let Some(written) =
-                self.put_status(target, current, status, &done.managers, options, Verb::Patch).await?
-            {
-                return Ok(written);
-            }
-        }
-    }
-
-    async fn change_status(
-        &self,
-        target: &Target,
-        options: &WriteOptions,
-        verb: Verb,
-        propose: impl Fn(&Current) -> Result<Value, ApiStatus>,
-    ) -> Result<Written, ApiStatus> {
-        let name = target.name.as_deref().unwrap_or_default();
-        loop {
-            let current = self.current(target).await?;
-            let object = propose(&current)?;
-            match metadata_str(&object, "resourceVersion") {
-                "" | "0" => {}
-                // A status is made from the one before, so any change counts.
-                version if version == current.record.revision.to_string() => {}
-                _ => return Err(ApiStatus::conflict(target.kind, name)),
-            }
-            let uid = metadata_str(&object, "uid");
-            if !uid.is_empty() && uid != current.stored.uid() {
-                return Err(ApiStatus::conflict(target.kind, name));
-            }
-            let status = sent_status(&object)?.unwrap_or_else(|| json!({}));
-            let api_version = target.asked.to_string();
-            let managers = self.status_managers(&current, &status, &options.manager, &api_version);
-            if let Some(written) = self.put_status(target, current, status, &managers, options, verb).await? {
-                return Ok(written);
-            }
-        }
-    }
-
-    /// Writes a status; none when somebody was quicker.
-    async fn put_status(
-        &self,
-        target: &Target,
-        current: Current,
-        status: Value,
-        managers: &Managers,
-        options: &WriteOptions,
-        verb: Verb,
-    ) -> Result<Option<Written>, ApiStatus> {
-        let Some(next) = next(&current, status, managers) else {
-            return Ok(Some(current.written(Effect::Unchanged, Vec::new())));
-        };
-        if options.dry_run {
-            let current = Current { stored: next, ..current };
-            return Ok(Some(current.written(Effect::Changed, Vec::new())));
-        }
-        self.put(target, &current, next, options, verb).await
-    }
-
-    fn status_managers(
-        &self,
-        current: &Current,
-        status: &Value,
-        manager: &str,
-        api_version: &str,
-    ) -> Managers {
-        let manager = Manager::new(Operation::Update, manager, api_version, SUBRESOURCE);
+    fn status_managers(&self, current: &Current, status: &Value, api_version: &str) -> Managers {
+        let manager = Manager::new(Operation::Update, CONTROL_LOOP, api_version, SUBRESOURCE);
         let (before, after) = (part(current.stored.status.as_ref()), part(Some(status)));
         let now = self.inner.origin.timestamp();
         current.managers().update(&before, &after, &manager, api_version, &now)

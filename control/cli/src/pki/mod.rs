@@ -3,6 +3,7 @@
 mod init;
 mod proxy;
 mod renew;
+mod revoke;
 
 use std::path::PathBuf;
 
@@ -22,6 +23,8 @@ pub enum Command {
     Proxy(proxy::ProxyArgs),
     /// Renews the certificate of the server, for the same names; the server takes it up.
     Renew(renew::RenewArgs),
+    /// Revokes the certificate of a proxy; the server refuses it at once, and ends its connections.
+    Revoke(revoke::RevokeArgs),
 }
 
 /// Where the certificates are.
@@ -41,6 +44,7 @@ pub(crate) fn run(command: Command, now: Timestamp, output: &mut Output) -> anyh
         Command::Init(args) => init::run(&args, now, output),
         Command::Proxy(args) => proxy::run(&args, now, output),
         Command::Renew(args) => renew::run(&args, now, output),
+        Command::Revoke(args) => revoke::run(&args, now, output),
     }
 }
 

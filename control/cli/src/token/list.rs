@@ -1,12 +1,12 @@
 //! `keyward token list`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use jiff::Timestamp;
 use keyward_access::{Role, TokenRecord};
 use serde::Serialize;
 
 use super::Place;
-use crate::output::Output;
+use crate::output::{Form, Output};
 
 /// How the list looks.
 #[derive(Debug, Clone, Args)]
@@ -17,14 +17,6 @@ pub struct ListArgs {
     /// How the list looks.
     #[arg(long, short, default_value = "text", value_name = "FORM")]
     output: Form,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
 }
 
 #[derive(Debug, Serialize)]

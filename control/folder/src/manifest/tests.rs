@@ -62,6 +62,15 @@ fn what_servers_say_is_left_out() {
 }
 
 #[test]
+fn what_the_server_alone_writes_is_refused() {
+    let text = upstream("a").replace("kind: Upstream", "kind: Proxy");
+    let manifests = yaml(&text);
+    let problem = &manifests.problems[0].to_string();
+    assert!(problem.starts_with("proxies.service.keyward.io are written by the control server"), "{problem}");
+    assert!(problem.contains("kind: Proxy") && manifests.objects.is_empty(), "{problem}");
+}
+
+#[test]
 fn a_mistake_in_a_field_is_shown_where_the_field_stands() {
     let text = upstream("a").replace("port: 80", "prot: 80");
     let first = "Upstream default/a: spec.static.hosts[0].prot: unknown field; did you mean \"port\"?

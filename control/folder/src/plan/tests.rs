@@ -23,7 +23,7 @@ fn files(texts: &[(&str, String)]) -> Files {
 
 fn known(objects: &[(&str, &str)]) -> Known {
     let files = objects.iter().map(|(name, file)| (key(name), (*file).to_owned())).collect();
-    Known { files, missing: BTreeMap::new() }
+    Known { files, ..Known::default() }
 }
 
 fn applied(plan: &Plan) -> Vec<(String, String)> {
@@ -35,6 +35,28 @@ fn pair(name: &str, file: &str) -> (String, String) {
 }
 
 const BROKEN: &str = "kind: [";
+
+#[test]
+fn of_a_folder_without_any_object_nothing_goes_unless_it_may_be_empty() {
+    let start = Instant::now();
+    let others = files(&[("d.yaml", BROKEN.to_owned()), ("e.yaml", "# nothing".to_owned())]);
+    for files in [files(&[]), others] {
+        let mut known = known(&[("a", "a.yaml"), ("b", "b.yaml")]);
+        for at in [start, start + GRACE] {
+            let plan = plan(&files, &mut known, at);
+            assert_eq!((plan.remove, plan.kept), (vec![], 2));
+        }
+        // Nor as soon as there is one object again: the others have been missing for no time then.
+        let one = self::files(&[("c.yaml", upstream("c"))]);
+        let back = plan(&one, &mut known, start + GRACE);
+        assert_eq!((back.remove, back.kept), (vec![], 0));
+
+        known.may_be_empty = true;
+        plan(&files, &mut known, start + GRACE);
+        let plan = plan(&files, &mut known, start + GRACE * 2);
+        assert_eq!((plan.remove, plan.kept), (vec![key("a"), key("b")], 0));
+    }
+}
 
 #[test]
 fn of_two_files_with_one_object_the_first_wins() {

@@ -56,12 +56,12 @@ impl Bench {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let writer = Writer::new(store.clone(), Arc::new(AuditLog), "keyward-system", Ids::SYSTEM);
         writer.prepare().await.expect("the store works");
-        let objects = Synchronizer::load(writer.clone(), store.clone()).await.expect("the store works");
+        let objects = Synchronizer::load(writer.clone(), store.clone(), true).await.expect("the store works");
         Self { store, writer, objects, now: Instant::now() }
     }
 
     async fn restart(&mut self) {
-        let load = Synchronizer::load(self.writer.clone(), self.store.clone());
+        let load = Synchronizer::load(self.writer.clone(), self.store.clone(), true);
         self.objects = load.await.expect("the store works");
     }
 

@@ -8,6 +8,9 @@ fn facts(uris: &[&str]) -> Facts {
         uris: uris.iter().map(|uri| (*uri).to_owned()).collect(),
         not_before: Timestamp::UNIX_EPOCH,
         not_after: Timestamp::UNIX_EPOCH,
+        serial: vec![1],
+        issuer: Vec::new(),
+        subject: Vec::new(),
     }
 }
 

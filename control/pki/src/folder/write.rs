@@ -58,6 +58,13 @@ pub(super) fn write(
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed(folder))
 }
 
+/// Waits until nobody else has this file, and has it until what is returned is dropped.
+pub(super) fn lock(path: &Path) -> Result<File, FolderError> {
+    let mut options = OpenOptions::new();
+    let file = options.create(true).truncate(false).write(true).mode(0o600).open(path);
+    file.and_then(|file| file.lock().map(|()| file)).map_err(failed(path))
+}
+
 fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> FolderError {
     let path = path.to_path_buf();
     |source| FolderError::Io { path, action: "written", source }

@@ -6,12 +6,13 @@ mod rule;
 
 use crate::error::FieldErrorReason;
 use crate::kind::{
-    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+    API_VERSION, CATEGORIES, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
 };
 use crate::kinds::Resource;
 use crate::meta::Meta;
 use crate::reader::{List, Node, Object};
 use crate::schema::{Field, Message, Type};
+use crate::syntax::headers;
 
 pub use api_key::{ApiKeyAuth, MetadataEntry};
 pub use key_source::KeyPlace;
@@ -48,9 +49,10 @@ pub(crate) static KIND: Kind = Kind {
     plural: "authconfigs",
     singular: "authconfig",
     short_names: &["ac"],
-    categories: &[CATEGORY],
+    categories: CATEGORIES,
     group_version: GroupVersion { group: "enterprise.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "enterprise.gloo.solo.io", version: "v1" }],
+    alias_short_names: &["gac"],
     fields: &FIELDS,
     normalize: as_written,
     read,
@@ -187,7 +189,10 @@ fn step(
 fn check_headers(list: &List<'_>, steps: &[AuthStep]) {
     for (item, step) in list.iter().zip(steps) {
         for header in step.api_key_auth.headers_from_metadata.keys() {
-            if steps.iter().any(|other| other.api_key_auth.key_headers().any(|name| name == header)) {
+            if steps
+                .iter()
+                .any(|other| other.api_key_auth.key_headers().any(|name| headers::same(name, header)))
+            {
                 item.invalid(format_args!(
                     "the header {header:?} carries a key, so no metadata can go there"
                 ));

@@ -6,7 +6,7 @@ mod selection;
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::kind::{
-    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+    API_VERSION, CATEGORIES, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
 };
 use crate::kinds::Resource;
 use crate::meta::Meta;
@@ -66,9 +66,10 @@ pub(crate) static KIND: Kind = Kind {
     plural: "gateways",
     singular: "gateway",
     short_names: &["gw"],
-    categories: &[CATEGORY],
+    categories: CATEGORIES,
     group_version: GroupVersion { group: "gateway.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gateway.solo.io", version: "v1" }],
+    alias_short_names: &["ggw"],
     fields: &FIELDS,
     normalize: as_written,
     read,

@@ -16,6 +16,7 @@ pub(crate) static KIND: Kind = Kind {
     categories: &[],
     group_version: GroupVersion { group: "", version: "v1" },
     aliases: &[],
+    alias_short_names: &[],
     fields: &FIELDS,
     normalize: as_written,
     read,

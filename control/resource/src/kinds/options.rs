@@ -17,8 +17,10 @@ pub struct VirtualHostOptions {
     pub retries: Option<Retries>,
     /// Headers that are added or removed, beside those of the route.
     pub header_manipulation: Option<HeaderManipulation>,
-    /// Cross-origin requests; inherited by every route that has none of its own.
+    /// Cross-origin requests; every route inherits what it does not say itself.
     pub cors: Option<Cors>,
+    /// What becomes of what both say.
+    pub cors_merge: Option<CorsMerge>,
     /// Tells the upstream in `x-envoy-attempt-count` which attempt it sees.
     pub include_request_attempt_count: Option<bool>,
     /// Tells the client in `x-envoy-attempt-count` how many attempts there were.
@@ -49,7 +51,7 @@ pub struct RouteOptions {
     pub retries: Option<Retries>,
     /// Headers that are added or removed.
     pub header_manipulation: Option<HeaderManipulation>,
-    /// Cross-origin requests.
+    /// Cross-origin requests; what is left open is as the virtual host says.
     pub cors: Option<Cors>,
     /// Faults for tests.
     pub faults: Option<Faults>,
@@ -188,11 +190,19 @@ pub struct Cors {
     /// `access-control-expose-headers`.
     pub expose_headers: Vec<String>,
     /// `access-control-max-age`, in seconds.
-    pub max_age: Option<String>,
-    /// `access-control-allow-credentials`.
-    pub allow_credentials: bool,
+    pub max_age: Option<u64>,
+    /// `access-control-allow-credentials`; no unless told.
+    pub allow_credentials: Option<bool>,
     /// No cross-origin handling on this route.
     pub disable_for_route: bool,
+}
+
+/// What becomes of those parts of a virtual host's [`Cors`] that a route has as well. Unless told
+/// otherwise, the route's count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CorsMerge {
+    /// `access-control-expose-headers` has those of both.
+    pub union_of_expose_headers: bool,
 }
 
 /// Faults for tests. Percentages are in millionths.
@@ -249,8 +259,6 @@ pub struct Upgrade {
 pub enum UpgradeKind {
     /// WebSocket.
     WebSocket,
-    /// CONNECT.
-    Connect,
 }
 
 /// What a hash is taken of.
@@ -280,6 +288,22 @@ pub enum HashSource {
     SourceIp,
 }
 
+// === impl Cors ===
+
+impl Cors {
+    /// Whether there is any origin that it allows.
+    #[must_use]
+    pub fn allows_any(&self) -> bool {
+        !self.allow_origin.is_empty() || !self.allow_origin_regex.is_empty()
+    }
+
+    /// Whether it allows every origin, in so many words.
+    #[must_use]
+    pub fn allows_all(&self) -> bool {
+        self.allow_origin.iter().any(|origin| origin == "*")
+    }
+}
+
 // === impl VirtualHostOptions ===
 
 impl VirtualHostOptions {
@@ -290,6 +314,7 @@ impl VirtualHostOptions {
             retries,
             header_manipulation,
             cors,
+            cors_merge,
             include_request_attempt_count,
             include_attempt_count_in_response,
         } = self;
@@ -297,6 +322,7 @@ impl VirtualHostOptions {
         fill(retries, &from.retries);
         fill(header_manipulation, &from.header_manipulation);
         fill(cors, &from.cors);
+        fill(cors_merge, &from.cors_merge);
         fill(include_request_attempt_count, &from.include_request_attempt_count);
         fill(include_attempt_count_in_response, &from.include_attempt_count_in_response);
     }

@@ -54,6 +54,7 @@ pub(crate) static KIND: Kind = Kind {
     categories: &[CATEGORY],
     group_version: GroupVersion { group: "service.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gloo.solo.io", version: "v1" }],
+    alias_short_names: &["gpx"],
     fields: &FIELDS,
     normalize: as_written,
     read,

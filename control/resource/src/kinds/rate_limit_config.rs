@@ -3,7 +3,7 @@
 mod actions;
 mod tables;
 
-use crate::kind::{CATEGORY, GroupVersion, Kind, as_written};
+use crate::kind::{CATEGORIES, GroupVersion, Kind, as_written};
 use crate::kinds::Resource;
 use crate::kinds::routing::all;
 use crate::meta::Meta;
@@ -92,9 +92,10 @@ pub(crate) static KIND: Kind = Kind {
     plural: "ratelimitconfigs",
     singular: "ratelimitconfig",
     short_names: &["rlc"],
-    categories: &[CATEGORY],
+    categories: CATEGORIES,
     group_version: GroupVersion { group: "ratelimit.keyward.io", version: "v1alpha1" },
     aliases: &[GroupVersion { group: "ratelimit.solo.io", version: "v1alpha1" }],
+    alias_short_names: &["grlc"],
     fields: &tables::FIELDS,
     normalize: as_written,
     read,

@@ -30,6 +30,9 @@ pub struct Route {
     pub options_refs: Vec<ObjectRef>,
 }
 
+/// More of a path is not repeated where a route is named.
+const MAX_PATH: usize = 64;
+
 /// A condition on a request: all parts must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Matcher {
@@ -53,7 +56,7 @@ pub enum PathMatcher {
     Prefix(String),
     /// It is this.
     Exact(String),
-    /// All of it matches this regular expression (RE2); see [`crate::regex_program_size`].
+    /// All of it matches this regular expression (RE2); see [`crate::MAX_REGEX_PROGRAM_SIZE`].
     Regex(String),
 }
 
@@ -84,7 +87,7 @@ pub enum ValueMatcher {
     Present,
     /// It is this.
     Exact(String),
-    /// All of it matches this regular expression (RE2); see [`crate::regex_program_size`].
+    /// All of it matches this regular expression (RE2); see [`crate::MAX_REGEX_PROGRAM_SIZE`].
     Regex(String),
 }
 
@@ -245,9 +248,42 @@ pub fn same_header(one: &str, other: &str) -> bool {
     one.len() == other.len() && one.bytes().map(fold).eq(other.bytes().map(fold))
 }
 
+// === impl Route ===
+
+impl Route {
+    /// How people find it among the routes of its object, where it has this place: by its name,
+    /// `route "open"`, or, without one, by place and matcher, `routes[3] (GET prefix /api)`.
+    #[must_use]
+    pub fn label(&self, index: usize) -> String {
+        if let Some(name) = &self.name {
+            return format!("route {name:?}");
+        }
+        let first = self.matchers.first().map_or_else(|| Matcher::default().label(), Matcher::label);
+        match self.matchers.len() {
+            0 | 1 => format!("routes[{index}] ({first})"),
+            more => format!("routes[{index}] ({first}, and {} more)", more - 1),
+        }
+    }
+}
+
 // === impl Matcher ===
 
 impl Matcher {
+    /// What it asks of method and path, for people.
+    fn label(&self) -> String {
+        let (kind, path) = match &self.path {
+            None => ("any path", ""),
+            Some(PathMatcher::Prefix(path)) => ("prefix ", path.as_str()),
+            Some(PathMatcher::Exact(path)) => ("exact ", path.as_str()),
+            Some(PathMatcher::Regex(path)) => ("regex ", path.as_str()),
+        };
+        let cut = &path[..path.floor_char_boundary(MAX_PATH)];
+        let more = if cut.len() < path.len() { "..." } else { "" };
+        let methods = self.methods.join(",");
+        let space = if methods.is_empty() { "" } else { " " };
+        format!("{methods}{space}{kind}{cut}{more}")
+    }
+
     /// The headers on which it depends, pseudo headers included. Whoever knows which headers
     /// authentication sets compares them by [`same_header`]: a route must not depend on them.
     pub fn header_names(&self) -> impl Iterator<Item = &str> {

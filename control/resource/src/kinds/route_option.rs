@@ -1,7 +1,7 @@
 //! `RouteOption`: options that routes share.
 
 use crate::kind::{
-    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+    API_VERSION, CATEGORIES, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
 };
 use crate::kinds::Resource;
 use crate::kinds::options::RouteOptions;
@@ -26,9 +26,10 @@ pub(crate) static KIND: Kind = Kind {
     plural: "routeoptions",
     singular: "routeoption",
     short_names: &["rto", "rtopts"],
-    categories: &[CATEGORY],
+    categories: CATEGORIES,
     group_version: GroupVersion { group: "gateway.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gateway.solo.io", version: "v1" }],
+    alias_short_names: &["grto"],
     fields: &FIELDS,
     normalize: as_written,
     read,

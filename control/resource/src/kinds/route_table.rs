@@ -1,7 +1,7 @@
 //! `RouteTable`: routes to which virtual services and other route tables delegate.
 
 use crate::kind::{
-    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+    API_VERSION, CATEGORIES, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
 };
 use crate::kinds::Resource;
 use crate::kinds::route::Route;
@@ -28,9 +28,10 @@ pub(crate) static KIND: Kind = Kind {
     plural: "routetables",
     singular: "routetable",
     short_names: &["rt"],
-    categories: &[CATEGORY],
+    categories: CATEGORIES,
     group_version: GroupVersion { group: "gateway.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gateway.solo.io", version: "v1" }],
+    alias_short_names: &["grt"],
     fields: &FIELDS,
     normalize: as_written,
     read,
@@ -68,6 +69,6 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     if routes.is_empty() {
         warnings.push("spec has no routes".to_owned());
     }
-    warnings.extend(reach::never_reached(&routes, Scope::Table(&meta), "spec"));
+    warnings.extend(reach::never_reached(&routes, Scope::Table(&meta)));
     Some(Resource::RouteTable(RouteTable { meta, weight: weight?, routes, warnings }))
 }

@@ -40,6 +40,7 @@ pub(crate) static KIND: Kind = Kind {
     categories: &[],
     group_version: GroupVersion { group: "", version: "v1" },
     aliases: &[],
+    alias_short_names: &[],
     fields: &FIELDS,
     normalize,
     read,
@@ -88,7 +89,8 @@ static FIELDS: Message = Message {
 
 /// The type of a Secret that holds an API key.
 pub const KEY_TYPE: &str = "extauth.keyward.io/apikey";
-/// The original product's name of the same type, accepted as an alias.
+/// The original product's name of the same type. It is kept as it was written: who applies the same
+/// file again changes nothing.
 pub const KEY_TYPE_ALIAS: &str = "extauth.solo.io/apikey";
 /// The type of a Secret that holds a certificate and its private key.
 pub const TLS_TYPE: &str = "kubernetes.io/tls";
@@ -110,11 +112,14 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
+/// The type of a Secret by the name that it has here, where the original product has another one.
+#[must_use]
+pub fn canonical_type(name: &str) -> &str {
+    if name == KEY_TYPE_ALIAS { KEY_TYPE } else { name }
+}
+
 fn normalize(fields: &mut Map<String, Value>) {
-    let kind = fields.entry("type").or_insert_with(|| DEFAULT_TYPE.into());
-    if kind == KEY_TYPE_ALIAS {
-        *kind = KEY_TYPE.into();
-    }
+    fields.entry("type").or_insert_with(|| DEFAULT_TYPE.into());
     if let Some(Value::Object(data)) = fields.get_mut("data") {
         for value in data.values_mut() {
             // Folded base64 is common in YAML, and Kubernetes reads over line ends too.
@@ -126,6 +131,10 @@ fn normalize(fields: &mut Map<String, Value>) {
         }
     }
     fold_string_data(fields);
+    // As Kubernetes shows it, when the last entry is gone.
+    if fields.get("data").and_then(Value::as_object).is_some_and(Map::is_empty) {
+        fields.remove("data");
+    }
 }
 
 /// Moves `stringData` into `data`, where it wins, unless either is malformed.
@@ -153,7 +162,7 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
         }
     }
     let data = fields.or("data", BTreeMap::new(), data);
-    match secret_type? {
+    match canonical_type(secret_type?) {
         KEY_TYPE => Some(Resource::ApiKeySecret(api_key::read(fields, meta, data?))),
         TLS_TYPE => tls_pair(fields, meta, &data?).map(Resource::TlsSecret),
         _ => Some(match tls_anyway(&meta, &data?) {

@@ -9,7 +9,7 @@ use crate::kinds::upstream::{CircuitBreakers, breakers};
 use crate::meta::Meta;
 use crate::metadata;
 use crate::reader::{Node, Object};
-use crate::syntax;
+use crate::syntax::{self, headers};
 
 /// The name of the `Settings` that count.
 pub const SETTINGS_NAME: &str = "default";
@@ -65,6 +65,7 @@ pub(crate) static KIND: Kind = Kind {
     categories: &[CATEGORY],
     group_version: GroupVersion { group: "service.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gloo.solo.io", version: "v1" }],
+    alias_short_names: &["gst"],
     fields: &tables::FIELDS,
     normalize: as_written,
     read,
@@ -188,7 +189,7 @@ fn extauth(node: Node<'_>, inert: &mut Inert) -> Option<Option<String>> {
         if name.is_empty() {
             return Some(None);
         }
-        match syntax::set_header(&name, "") {
+        match headers::identity_header(&name) {
             Ok(()) => Some(Some(name)),
             Err(why) => {
                 node.invalid(why);

@@ -225,7 +225,8 @@ fn source(fields: &Object<'_>, meta: &Meta) -> Option<Option<SslSource>> {
 
 fn files(node: Node<'_>) -> Option<SslFiles> {
     let fields = node.object(&SSL_FILES)?;
-    let (cert, key, root_ca) = (fields.text("tlsCert"), fields.text("tlsKey"), fields.text("rootCa"));
+    let path = |key| fields.or(key, None, path);
+    let (cert, key, root_ca) = (path("tlsCert"), path("tlsKey"), path("rootCa"));
     let pair = match (cert?, key?) {
         (Some(cert), Some(key)) => Some(CertificateFiles { cert, key }),
         (None, None) => None,
@@ -240,6 +241,28 @@ fn files(node: Node<'_>) -> Option<SslFiles> {
         return None;
     }
     Some(SslFiles { pair, root_ca })
+}
+
+/// Reads the path of a file that a proxy is to read; an empty one counts as missing. Where it leads must
+/// be plain to see: some folders are allowed and others are not.
+fn path(node: Node<'_>) -> Option<Option<String>> {
+    let text = node.string()?;
+    let Some(inner) = text.strip_prefix('/') else {
+        if !text.is_empty() {
+            node.invalid("must be an absolute path, such as \"/etc/keyward/tls/tls.crt\"");
+            return None;
+        }
+        return Some(None);
+    };
+    if inner.split('/').any(|step| matches!(step, "" | "." | "..")) {
+        node.invalid("must be the path of a file without the steps \".\", \"..\" and \"//\"");
+        return None;
+    }
+    if text.chars().any(char::is_control) {
+        node.invalid("must not have control characters");
+        return None;
+    }
+    Some(Some(text.to_owned()))
 }
 
 fn parameters(node: Node<'_>) -> Option<SslParameters> {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::kind::{
-    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+    API_VERSION, CATEGORIES, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
 };
 use crate::kinds::Resource;
 use crate::kinds::ssl::{self, UPSTREAM_SSL_CONFIG, UpstreamSslConfig};
@@ -109,9 +109,10 @@ pub(crate) static KIND: Kind = Kind {
     plural: "upstreams",
     singular: "upstream",
     short_names: &["us"],
-    categories: &[CATEGORY],
+    categories: CATEGORIES,
     group_version: GroupVersion { group: "service.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gloo.solo.io", version: "v1" }],
+    alias_short_names: &["gus"],
     fields: &FIELDS,
     normalize: as_written,
     read,

@@ -1,7 +1,7 @@
 //! `UpstreamGroup`: destinations by weight, for several routes.
 
 use crate::kind::{
-    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+    API_VERSION, CATEGORIES, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
 };
 use crate::kinds::Resource;
 use crate::kinds::route::WeightedDestination;
@@ -26,9 +26,10 @@ pub(crate) static KIND: Kind = Kind {
     plural: "upstreamgroups",
     singular: "upstreamgroup",
     short_names: &["ug"],
-    categories: &[CATEGORY],
+    categories: CATEGORIES,
     group_version: GroupVersion { group: "service.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gloo.solo.io", version: "v1" }],
+    alias_short_names: &["gug"],
     fields: &FIELDS,
     normalize: as_written,
     read,

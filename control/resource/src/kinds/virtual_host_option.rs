@@ -1,7 +1,7 @@
 //! `VirtualHostOption`: options that virtual hosts share.
 
 use crate::kind::{
-    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+    API_VERSION, CATEGORIES, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
 };
 use crate::kinds::Resource;
 use crate::kinds::options::VirtualHostOptions;
@@ -26,9 +26,10 @@ pub(crate) static KIND: Kind = Kind {
     plural: "virtualhostoptions",
     singular: "virtualhostoption",
     short_names: &["vho", "vhopts"],
-    categories: &[CATEGORY],
+    categories: CATEGORIES,
     group_version: GroupVersion { group: "gateway.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gateway.solo.io", version: "v1" }],
+    alias_short_names: &["gvho"],
     fields: &FIELDS,
     normalize: as_written,
     read,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::kind::{
-    API_VERSION, CATEGORY, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
+    API_VERSION, CATEGORIES, GroupVersion, KIND as KIND_FIELD, Kind, METADATA, STATUS, as_written, spec,
 };
 use crate::kinds::Resource;
 use crate::kinds::options::VirtualHostOptions;
@@ -43,9 +43,10 @@ pub(crate) static KIND: Kind = Kind {
     plural: "virtualservices",
     singular: "virtualservice",
     short_names: &["vs"],
-    categories: &[CATEGORY],
+    categories: CATEGORIES,
     group_version: GroupVersion { group: "gateway.keyward.io", version: "v1" },
     aliases: &[GroupVersion { group: "gateway.solo.io", version: "v1" }],
+    alias_short_names: &["gvs"],
     fields: &FIELDS,
     normalize: as_written,
     read,
@@ -125,7 +126,7 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     if routes.is_empty() {
         warnings.push("spec.virtualHost has no routes: every request gets 404".to_owned());
     }
-    warnings.extend(reach::never_reached(&routes, Scope::Host(&meta), "spec.virtualHost"));
+    warnings.extend(reach::never_reached(&routes, Scope::Host(&meta)));
     Some(Resource::VirtualService(VirtualService {
         meta,
         domains,

@@ -14,23 +14,39 @@ const MAX_DURATION: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 /// often means no limit there.
 const MIN_DURATION: Duration = Duration::from_millis(1);
 
+/// The names of units, with their nanoseconds.
+type Units = [(&'static str, u128)];
+
+/// `ms` before `m`.
+const UNITS: &Units = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+/// The units of times that are long.
+const LONG_UNITS: &Units =
+    &[("s", 1_000_000_000), ("m", 60_000_000_000), ("h", 3_600_000_000_000), ("d", 86_400_000_000_000)];
+
 /// The unit at the beginning of a text, its nanoseconds, and the rest of the text.
-fn unit(text: &str) -> Option<(u128, &str)> {
-    // `ms` before `m`.
-    const UNITS: &[(&str, u128)] = &[
-        ("ns", 1),
-        ("us", 1_000),
-        ("µs", 1_000),
-        ("ms", 1_000_000),
-        ("s", 1_000_000_000),
-        ("m", 60_000_000_000),
-        ("h", 3_600_000_000_000),
-    ];
-    UNITS.iter().find_map(|(unit, nanos)| text.strip_prefix(unit).map(|rest| (*nanos, rest)))
+fn unit<'t>(text: &'t str, units: &Units) -> Option<(u128, &'t str)> {
+    units.iter().find_map(|(unit, nanos)| text.strip_prefix(unit).map(|rest| (*nanos, rest)))
 }
 
 /// A span of time such as `1.5s`, `200ms`, `1m30s` or `0`; what is below a nanosecond is cut.
 fn parse_duration(text: &str) -> Option<Duration> {
+    parse_in(text, UNITS)
+}
+
+/// A span of time in days, hours, minutes or seconds, such as `1d` or `1h30m`.
+pub(crate) fn parse_long_duration(text: &str) -> Option<Duration> {
+    parse_in(text, LONG_UNITS)
+}
+
+fn parse_in(text: &str, units: &Units) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
     }
@@ -45,7 +61,7 @@ fn parse_duration(text: &str) -> Option<Duration> {
         {
             return None;
         }
-        let (nanos, tail) = unit(tail)?;
+        let (nanos, tail) = unit(tail, units)?;
         let digits = |digits: &str| if digits.is_empty() { Some(0) } else { digits.parse::<u128>().ok() };
         let scale = 10_u128.checked_pow(u32::try_from(part.len()).ok()?)?;
         let fraction = digits(part)?.checked_mul(nanos)?.checked_div(scale)?;
@@ -71,6 +87,21 @@ impl Node<'_> {
     pub(crate) fn integer(&self, range: RangeInclusive<i64>) -> Option<i64> {
         let Value::Number(number) = self.value else { return self.wrong_type("a whole number") };
         let found = number.as_i64().filter(|number| range.contains(number));
+        if found.is_none() {
+            out_of(self, "a whole number", &range);
+        }
+        found
+    }
+
+    /// A whole number in these bounds that has 64 bits in the original product: as there, its digits may
+    /// stand in quotes, because not every reader of JSON keeps so many.
+    pub(crate) fn long(&self, range: RangeInclusive<i64>) -> Option<i64> {
+        let Value::String(text) = self.value else { return self.integer(range) };
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return self.wrong_type("a whole number, or its digits in quotes");
+        }
+        let found = text.parse().ok().filter(|number| range.contains(number));
         if found.is_none() {
             out_of(self, "a whole number", &range);
         }

@@ -19,21 +19,29 @@ fn it_is_pending_until_there_is_a_report() {
         status,
         json!({
             "state": "Pending",
-            "reason": "",
+            "reason": NOT_YET,
             "observedGeneration": 3,
             "statuses": {
-                "keyward-system": { "state": "Pending", "reason": "", "reportedBy": "keyward" },
+                "keyward-system": { "state": "Pending", "reason": NOT_YET, "reportedBy": "keyward" },
             },
             "conditions": [{
                 "type": "Accepted",
                 "status": "Unknown",
                 "reason": "Pending",
-                "message": "",
+                "message": NOT_YET,
                 "lastTransitionTime": "2026-01-01T00:00:00Z",
                 "observedGeneration": 3,
             }],
         })
     );
+}
+
+#[test]
+fn what_is_not_looked_at_says_why() {
+    let pending = report(State::Pending, &["nobody watches its namespace"]);
+    let status = saying(Some(&pending)).status(None, "t");
+    assert_eq!((&status["state"], &status["reason"]), (&json!("Pending"), &json!(pending.reasons[0])));
+    assert_eq!(status["conditions"][0]["status"], "Unknown");
 }
 
 #[test]

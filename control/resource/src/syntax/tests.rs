@@ -50,21 +50,9 @@ fn host_names_are_dns_names_and_no_mistyped_addresses() {
             "256.0.0.1",
             "10.0.0.1.2",
             "123",
+            "0x7f000001",
+            "127.0.0.0X1",
             "ä.de",
         ],
     );
-}
-
-#[test]
-fn a_key_header_is_a_token_that_nobody_else_needs() {
-    let rule = |name: &str| key_header(name, "x-user-id");
-    for name in ["api-key", "x-api-key", "authorization", "x!#$%&'*+-.^_`|~9"] {
-        assert_eq!(rule(name), Ok(()), "{name}");
-    }
-    let too_long = "a".repeat(257);
-    for name in
-        ["", ":path", "a b", "a:", "ä", "a\r\n", "x-user-id", "host", "content-length", "te", &too_long]
-    {
-        assert!(rule(name).is_err(), "{name:?}");
-    }
 }

@@ -1,10 +1,11 @@
 //! What there is to say of each object: what translation found, and what proxies refuse.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use keyward_resource::{ObjectKey, Report, Reports, State};
 use keyward_translate::xds::{LISTENER, ROUTE};
+use keyward_xds::printable;
 use tokio::time::Instant;
 
 use super::{ControlLoop, REPORT_STEP, Told};
@@ -13,6 +14,9 @@ use crate::published::Published;
 /// So much of a proxy's words is told: a reason is stored, shown and logged, and Envoy often writes out
 /// all of what it refuses, which says no more than the object itself.
 const MAX_WORDS: usize = 1024;
+
+/// The kind that shows what a proxy is told.
+const PROXY: &str = "Proxy";
 
 /// A resource that a proxy refuses as it is told now.
 struct Refusal {
@@ -23,15 +27,15 @@ struct Refusal {
     words: String,
 }
 
-/// The words of a proxy, without what they must not bring along: Envoy keeps contents of secrets out of
+/// The words of a proxy on one line, without what they must not bring along: Envoy keeps contents of secrets out of
 /// its messages, and no PEM block gets through here if it ever does not.
 pub(super) fn words(message: &str) -> String {
     /// How every key and certificate begins.
     const PEM: &str = "-----BEGIN";
     let message = message.trim();
     let safe = message.split(PEM).next().unwrap_or_default();
-    let cut = &safe[..safe.floor_char_boundary(MAX_WORDS)];
-    if cut.len() == message.len() { cut.to_owned() } else { format!("{}...", cut.trim_end()) }
+    let shown = printable(safe.trim_end(), MAX_WORDS);
+    if safe.len() == message.len() { shown } else { format!("{shown}...") }
 }
 
 // === impl Refusal ===
@@ -138,9 +142,18 @@ impl ControlLoop {
     /// Says of each Proxy whether the proxies of its name take what they are told. It is pending as long
     /// as none is connected.
     fn report_proxies(&self, reports: &mut Reports) {
+        let connected: BTreeSet<Arc<str>> =
+            self.outlets.ads.clients().into_iter().map(|client| client.client.node_key).collect();
+        for object in self.objects.versions().keys().filter(|object| object.kind == PROXY) {
+            let role = format!("{}~{}", object.namespace, object.name);
+            if !connected.contains(role.as_str()) {
+                let reason = format!("no proxy is connected whose role (node.metadata.role) is {role}");
+                reports.pend(object.clone(), reason);
+            }
+        }
         for client in self.outlets.ads.clients() {
             let Some((namespace, name)) = client.client.node_key.split_once('~') else { continue };
-            let object = ObjectKey::new("Proxy", namespace, name);
+            let object = ObjectKey::new(PROXY, namespace, name);
             if !self.objects.versions().contains_key(&object) {
                 continue;
             }
@@ -151,7 +164,7 @@ impl ControlLoop {
                 reports.warn(object.clone(), why);
             }
             for refused in client.types.iter().flat_map(|one_type| &one_type.rejected) {
-                let (node, name) = (&client.client.node_id, &refused.name);
+                let (node, name) = (&client.client.node_id, printable(&refused.name, MAX_WORDS));
                 let message = words(&refused.message);
                 reports.reject(object.clone(), format!("proxy {node} refuses {name}: {message}"));
             }

@@ -8,10 +8,11 @@ use keyward_keys::{Change, KeyIndex};
 use keyward_resource::kinds::settings::SETTINGS_NAME;
 use keyward_resource::{KINDS, ObjectRef};
 use keyward_store::{Revision, Selector, StoreError, Watch};
+use keyward_translate::Settings;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::{ControlLoop, STORE_RETRY, watched_among};
+use super::{ControlLoop, STORE_RETRY};
 use crate::objects::{Effect, Objects};
 
 /// How many of the last changes are gone through again, as far as the store has them: some tenths of a
@@ -103,6 +104,7 @@ impl ControlLoop {
         let reference = ObjectRef::new(&self.settings.system_namespace, SETTINGS_NAME);
         let settings = self.objects.input().settings.get(&reference);
         let namespaces = settings.map(|settings| settings.watch_namespaces.as_slice()).unwrap_or_default();
-        Change::Watch(watched_among(namespaces, &self.settings.system_namespace))
+        let watch_namespaces = namespaces.iter().cloned().collect();
+        Change::Watch(Settings { watch_namespaces, ..self.settings.clone() }.watched_namespaces())
     }
 }

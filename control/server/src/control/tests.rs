@@ -1,22 +1,26 @@
 //! The loop over a store in memory, with objects that come in as everywhere. No proxy takes part.
 
-use keyward_api::{AuditLog, Origin, Part, Preconditions, Target, WriteOptions, Writer, Written};
+use keyward_api::{
+    AuditLog, Origin, Part, Preconditions, StatusWrite, Stored, Target, WriteOptions, Writer, Written,
+};
 use keyward_filter_core::wire::{
     ClientMessage, Subscribe, TableVersion, Version, client_message, server_message,
 };
 use keyward_keys::Session;
 use keyward_resource::{ApiStatus, kind};
-use keyward_store::MemoryStore;
+use keyward_store::{Key, MemoryStore, Record};
 use keyward_translate::Routing;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::review::Reviewer;
+use crate::statuses::StatusWriter;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A running loop, and the way in.
+/// A running loop, what writes statuses of what it says, and the way in.
 struct World {
+    store: Arc<dyn Store>,
     writer: Writer,
     keys: watch::Receiver<KeyView>,
     published: watch::Receiver<Arc<Published>>,
@@ -31,8 +35,10 @@ fn settings() -> Settings {
         default_gateway: ([127, 0, 0, 1], 8080).into(),
         default_tls_gateway: ([127, 0, 0, 1], 8443).into(),
         one_way_tls: false,
+        tls_files: None,
         watch_namespaces: BTreeSet::new(),
         control_cluster: "control".to_owned(),
+        own_ports: Vec::new(),
         circuit_breakers: keyward_resource::kinds::upstream::CircuitBreakers::default(),
         routing: Routing::default(),
     }
@@ -89,11 +95,14 @@ impl World {
         let xds = keyward_xds::Cache::new();
         let ads = keyward_xds::AdsService::builder(xds.clone(), |_| String::new()).build();
         let outlets = Outlets { keys, xds, ads, workers: WorkersHandle::new(), published };
-        let control = ControlLoop::new(store, settings(), Filter::new(Vec::new().into()), outlets);
+        let filter = Filter::new(Vec::new().into());
+        let control = ControlLoop::new(store.clone(), settings(), filter, outlets);
         let stop = CancellationToken::new();
         let (_events, xds_events) = mpsc::channel(1);
         tokio::spawn(control.run(xds_events, questions, stop.clone()));
-        Self { writer, keys: key_view, published: reports, stop }
+        let statuses = StatusWriter::new(store.clone(), writer.clone(), "keyward-system", reports.clone());
+        tokio::spawn(statuses.run(stop.clone()));
+        Self { store, writer, keys: key_view, published: reports, stop }
     }
 
     async fn create(
@@ -122,6 +131,22 @@ impl World {
     async fn delete(&self, kind: &str, namespace: &str, name: &str) -> Result<Written, ApiStatus> {
         let target = target(kind, namespace, name);
         self.writer.delete(&target, &Preconditions::default(), &options()).await
+    }
+
+    /// Waits until the stored status of an object is as it should be, and answers with the record.
+    async fn status(&self, key: &Key, right: impl Fn(&Value) -> bool) -> Record {
+        let mut changes = self.store.watch(Revision(0)).await.expect("a watch from the beginning");
+        let found = tokio::time::timeout(PATIENCE, async {
+            loop {
+                let record = self.store.get(key.clone()).await.expect("the store works").expect("a record");
+                let status = Stored::read(&record).ok().and_then(|stored| stored.status);
+                if status.is_some_and(|status| right(&status)) {
+                    return record;
+                }
+                changes.next().await.expect("the store goes on").expect("changes");
+            }
+        });
+        found.await.unwrap_or_else(|_| panic!("{key} never had the right status"))
     }
 
     /// Waits until a table accepts so many keys.
@@ -154,8 +179,32 @@ impl Drop for World {
 /// That a change was refused, and what was said of whom.
 fn refusal(outcome: Result<Written, ApiStatus>) -> String {
     let status = outcome.expect_err("it is refused");
-    assert_eq!((status.code, status.reason), (422, "Invalid"), "{}", status.message);
+    assert_eq!((status.code, status.reason), (403, "Forbidden"), "{}", status.message);
     status.message
+}
+
+/// Nobody would know what to wait for.
+#[tokio::test]
+async fn what_is_pending_says_why() {
+    let mut world = World::start().await;
+    world.create("VirtualService", "away", "site", site("example.com")).await.expect("a VirtualService");
+    world.create("Proxy", "keyward-system", "edge", json!({ "spec": {} })).await.expect("a Proxy");
+    let spec = json!({ "watchNamespaces": ["team"] });
+    world.create("Settings", "keyward-system", "default", installation(spec)).await.expect("Settings");
+    for (kind, namespace, name, why) in [
+        ("VirtualService", "away", "site", "its namespace is not watched"),
+        ("Proxy", "keyward-system", "edge", "no proxy is connected whose role"),
+    ] {
+        let object = ObjectKey::new(kind, namespace, name);
+        let says = |published: &Arc<Published>| {
+            let report = published.reports.get(&object);
+            report.is_some_and(|report| {
+                report.state == State::Pending && report.reasons.iter().any(|reason| reason.contains(why))
+            })
+        };
+        let wait = world.published.wait_for(says);
+        tokio::time::timeout(PATIENCE, wait).await.expect("in time").expect("the loop runs");
+    }
 }
 
 #[tokio::test]
@@ -227,10 +276,12 @@ async fn what_is_rejected_already_may_be_mended_step_by_step() {
     world.strict(json!({ "alwaysAccept": false })).await;
     // Rejected before and after.
     world.update("VirtualService", "team", "two", site("A.test")).await.expect("no worse than before");
-    let why = refusal(world.update("VirtualService", "team", "two", site("b.test")).await);
-    assert!(why.contains("VirtualService team/three would be"), "{why}");
-    assert!(!why.contains("team/two would"), "{why}");
+    // The older one does not get what the younger one has.
+    world.update("VirtualService", "team", "two", site("b.test")).await.expect("no worse than before");
     world.update("VirtualService", "team", "two", site("c.test")).await.expect("mended");
+    let why = refusal(world.update("VirtualService", "team", "two", site("b.test")).await);
+    assert!(why.contains("VirtualService team/two would be"), "{why}");
+    assert!(!why.contains("team/three would"), "{why}");
 
     // Nobody can lock themselves out.
     let spec = json!({ "gateway": { "validation": { "alwaysAccept": true } } });
@@ -344,4 +395,36 @@ async fn a_server_that_comes_back_sends_what_was_missed_and_not_everything() {
     world.keys("team/keys", 99).await;
     let words = first_words(&world.keys.borrow(), role, "team/keys", held);
     assert!(matches!(words, Some(server_message::Kind::Begin(_))), "{words:?}");
+}
+
+#[tokio::test]
+async fn a_status_that_somebody_else_wrote_does_not_stay() {
+    let world = World::start().await;
+    world.create("Upstream", "team", "echo", echo()).await.expect("an upstream");
+    let key = Key::new("Upstream", "team", "echo");
+    let is_accepted = |status: &Value| status["state"] == "Accepted";
+    let mut right = world.status(&key, is_accepted).await;
+    for lie in [json!({ "state": "Rejected" }), json!({}), json!({ "state": "Accepted", "more": 1 })] {
+        let written = world.writer.write_status(&key, right.revision, lie).await.expect("the store works");
+        let StatusWrite::Written(record) = written else { panic!("{written:?}") };
+        right = world.status(&key, |status| is_accepted(status) && status.get("more").is_none()).await;
+        assert!(right.revision > record.revision, "{right:?}");
+    }
+    // Its own words are nobody else's: it falls silent.
+    world.create("Upstream", "team", "last", echo()).await.expect("an upstream");
+    let last = world.status(&Key::new("Upstream", "team", "last"), is_accepted).await;
+    let now = world.store.get(key).await.expect("the store works").expect("a record");
+    assert!(now == right && last.revision > right.revision, "{now:?}");
+}
+
+#[test]
+fn the_words_of_a_proxy_are_one_line_without_anything_secret() {
+    for (said, told) in [
+        (" bad route \n", "bad route"),
+        ("a\nERROR b\r\u{1b}[31m", "a\\nERROR b\\r\\u{1b}[31m"),
+        ("no key: -----BEGIN PRIVATE KEY-----\nabc", "no key:..."),
+    ] {
+        assert_eq!(report::words(said), told);
+    }
+    assert!(report::words(&"\n".repeat(1_000_000)).len() <= 1024);
 }

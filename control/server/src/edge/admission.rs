@@ -2,7 +2,11 @@
 //! certificate for it.
 
 use keyward_tls::Peer;
+use keyward_xds::printable;
 use tonic::{Extensions, Status};
+
+/// So much of what somebody claims is repeated.
+const MAX_ROLE: usize = 256;
 
 /// Who may have a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +34,7 @@ impl Admission {
             return Ok(());
         }
         let holder = certified.as_deref().unwrap_or("nobody");
+        let claimed = printable(claimed, MAX_ROLE);
         tracing::warn!(%claimed, certified = holder, "a proxy is refused: its certificate is for another role");
         Err(Status::permission_denied(format!(
             "the certificate is for the role {holder:?}, and the node says {claimed:?}"

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use keyward_filter_core::wire::{ClientMessage, METHOD, SERVICE, ServerMessage, server_message};
 use keyward_keys::{KeyView, Session, SessionEvent};
+use keyward_xds::printable;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
@@ -34,6 +35,8 @@ const STREAM_BUFFER: usize = 4;
 const MAX_CLIENT_MESSAGE: usize = 64 * 1024 * 1024;
 /// How long a worker may take nothing of what it is sent.
 const STALLED_AFTER: Duration = Duration::from_secs(30);
+/// So much of what a worker says stands in the log.
+const MAX_WORDS: usize = 256;
 /// How long a worker may take to subscribe.
 const SUBSCRIBE_WITHIN: Duration = Duration::from_secs(10);
 
@@ -79,7 +82,7 @@ async fn serve(
                     Ok(Some(message)) => message,
                     Ok(None) => break,
                     Err(status) => {
-                        tracing::debug!(code = ?status.code(), "key stream ended: {}", status.message());
+                        tracing::debug!(code = ?status.code(), "key stream ended: {}", shown(status.message()));
                         break;
                     }
                 };
@@ -93,7 +96,7 @@ async fn serve(
                         }
                     }
                     Err(status) => {
-                        tracing::warn!("key stream refused: {}", status.message());
+                        tracing::warn!("key stream refused: {}", shown(status.message()));
                         // The stream may be full or gone: it ends either way.
                         let _ = outbound.try_send(Err(status));
                         break;
@@ -152,12 +155,20 @@ fn fill(
     }
 }
 
+/// Words of a worker in the log: whoever connects may say anything.
+fn shown(text: &str) -> String {
+    printable(text, MAX_WORDS)
+}
+
 fn log(event: &SessionEvent) {
     match event {
         SessionEvent::Subscribed { node, role, worker, build, .. } => {
+            let [node, role, worker, build] = [node, role, worker, build].map(|text| shown(text));
             tracing::info!(%node, %role, %worker, %build, "key stream subscribed");
         }
-        SessionEvent::Nacked { table, reason } => tracing::warn!(%table, %reason, "a worker refused keys"),
+        SessionEvent::Nacked { table, reason } => {
+            tracing::warn!(table = %shown(table), reason = %shown(reason), "a worker refused keys");
+        }
         SessionEvent::Acked { .. } | SessionEvent::ConfigApplied { .. } => {}
     }
 }

@@ -95,7 +95,8 @@ impl Supervisor {
             "--file-flush-interval-msec".to_owned(),
             "200".to_owned(),
             "--log-format".to_owned(),
-            "%l [%n] %v".to_owned(),
+            // With line breaks escaped: a message may quote what others have sent.
+            "%l [%n] %_".to_owned(),
             // Hot restart shares memory by number between all Envoys of a machine.
             "--disable-hot-restart".to_owned(),
         ];

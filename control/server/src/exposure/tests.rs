@@ -73,7 +73,7 @@ fn off_loopback_rest_needs_tls_and_tokens() {
         let text = decided(flags, tokens, true);
         assert!(text.starts_with(says), "{flags}: {text}");
     }
-    assert_eq!(decided("--rest 0.0.0.0:1 --tls", true, true), "rest tls, OffLoopback, xds plain");
+    assert_eq!(decided("--rest 0.0.0.0:1 --tls", true, true), "rest tls, Everybody, xds plain");
     assert_eq!(
         decided("--rest 0.0.0.0:1 --tls --require-token", true, true),
         "rest tls, Everybody, xds plain"
@@ -101,7 +101,7 @@ fn insecure_bind_opens_what_has_no_protection_and_weakens_none_that_is_asked_for
     for (flags, expected) in [
         ("--rest 0.0.0.0:1", "rest plain, Nobody, xds plain"),
         ("--rest 0.0.0.0:1 --require-token", "rest plain, Everybody, xds plain"),
-        ("--rest 0.0.0.0:1 --tls", "rest tls, OffLoopback, xds plain"),
+        ("--rest 0.0.0.0:1 --tls", "rest tls, Everybody, xds plain"),
         ("--xds 0.0.0.0:1", "rest plain, OffLoopback, xds plain"),
         ("--xds 0.0.0.0:1 --xds-tls", "rest plain, OffLoopback, xds mtls"),
         ("--admin 0.0.0.0:1", "rest plain, OffLoopback, xds plain"),

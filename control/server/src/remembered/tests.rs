@@ -91,3 +91,24 @@ async fn a_version_that_a_proxy_refuses_later_has_one_before_it() {
     remembered.settle(&good, &good, |_| Some(5), |_| true).await;
     assert_eq!(Remembered::new(store).load().await.expect("what was kept"), good);
 }
+
+#[tokio::test]
+async fn what_proxies_run_with_is_kept_until_they_have_taken_what_is_newer() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mut remembered = Remembered::new(store.clone());
+    let (old, new, newest) = (decoded(3, 80), decoded(5, 81), decoded(7, 82));
+    remembered.saw(&content(3, 80));
+    remembered.settle(&old, &old, |_| Some(3), |_| false).await;
+    // Valid, published and never confirmed: whoever starts now goes back to what was.
+    remembered.saw(&content(5, 81));
+    remembered.settle(&new, &old, |_| Some(5), |_| false).await;
+    let mut restarted = Remembered::new(store.clone());
+    assert_eq!(restarted.load().await.expect("what was kept"), old);
+    // Nor does it count when a third one is rejected and it serves on.
+    restarted.saw(&content(5, 81));
+    restarted.saw(&content(7, 82));
+    restarted.settle(&new, &old, |_| Some(7), |_| true).await;
+    assert_eq!(Remembered::new(store.clone()).load().await.expect("what was kept"), old);
+    restarted.settle(&newest, &newest, |_| Some(7), |_| false).await;
+    assert_eq!(Remembered::new(store).load().await.expect("nothing"), LastGood::default());
+}

@@ -1,9 +1,9 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use axum::serve::Listener as _;
 use jiff::{SignedDuration, Timestamp};
-use keyward_pki::{Authority, Folder, Issued, Overwrite, ProxyRole, Validity};
+use keyward_pki::{Authority, Facts, Folder, Issued, Overwrite, ProxyRole, Validity};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -50,7 +50,7 @@ fn fill(path: &Path) -> (Folder, Authority) {
 
 fn files(folder: &Folder, proxies: bool) -> TlsFiles {
     let clients = if proxies {
-        Clients::Proxies { trust: folder.trust_path(), revoked: PathBuf::from("/nonexistent") }
+        Clients::Proxies { trust: folder.trust_path(), revoked: folder.revoked_path() }
     } else {
         Clients::Anybody
     };
@@ -237,6 +237,44 @@ async fn when_another_authority_is_trusted_everybody_shows_their_certificate_aga
 }
 
 #[tokio::test]
+async fn a_revoked_certificate_opens_nothing_any_more() {
+    let port = Port::open(true).await;
+    let [goes, stays, first] =
+        ["a~goes", "a~stays", "a~first"].map(|name| port.authority.proxy(&role(name), hour()).unwrap());
+    let revoke = |issued: &Issued| {
+        let facts = Facts::of_pem(issued.certificate().as_bytes()).unwrap();
+        assert!(port.folder().revoke(&port.authority, &facts, Timestamp::now()).unwrap());
+    };
+    let mut before = [port.connect(Some(&goes)).await.unwrap(), port.connect(Some(&stays)).await.unwrap()];
+    // When the list comes to be, and when it grows.
+    for revoked in [&first, &goes] {
+        revoke(revoked);
+        // Whoever is connected has to show their certificate again.
+        for stream in &mut before {
+            ended(stream).await;
+        }
+        assert!(port.connect(Some(revoked)).await.is_err(), "it came in");
+        before[1] = port.connect(Some(&stays)).await.unwrap();
+        before[0] = port.connect(Some(&stays)).await.unwrap();
+    }
+    assert!(port.connect(Some(&first)).await.is_err(), "the first one came in again");
+    // A new certificate of the same proxy is another one.
+    let renewed = port.authority.proxy(&role("a~goes"), hour()).unwrap();
+    port.connect(Some(&renewed)).await.unwrap();
+    // A list that cannot be read, is none, or is away takes nothing back.
+    let path = port.folder().revoked_path();
+    for broken in ["-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n", "no list at all", ""] {
+        std::fs::write(&path, broken).unwrap();
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        assert!(port.connect(Some(&goes)).await.is_err(), "it came in again: {broken:?}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    assert!(port.connect(Some(&goes)).await.is_err(), "it came in again without the list");
+    port.connect(Some(&stays)).await.unwrap();
+}
+
+#[tokio::test]
 async fn whoever_is_slow_at_shaking_hands_is_in_nobodys_way() {
     let port = Port::open(false).await;
     let mut idle = Vec::new();
@@ -268,6 +306,9 @@ fn what_is_wrong_with_files_is_said() {
     ));
     let error = tried(TlsFiles { key, ..right.clone() });
     assert!(matches!(error, TlsError::Pair { .. }) && !format!("{error:?}").contains("PRIVATE"), "{error}");
+    std::fs::write(folder.revoked_path(), "none yet").unwrap();
+    assert!(matches!(tried(right.clone()), TlsError::Revoked { path } if path == folder.revoked_path()));
+    std::fs::remove_file(folder.revoked_path()).unwrap();
     std::fs::write(folder.trust_path(), "").unwrap();
     assert!(matches!(tried(right), TlsError::Certificate { .. }));
     drop(authority);

@@ -19,7 +19,7 @@ pub struct Listener {
     pub name: String,
     /// Where.
     pub address: SocketAddr,
-    /// The Gateway that it comes from; none for a Gateway that exists when none is declared.
+    /// The Gateway that it comes from; none for a default Gateway.
     pub gateway: Option<ObjectRef>,
     /// How HTTP is spoken.
     pub http: HttpOptions,

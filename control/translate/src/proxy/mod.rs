@@ -30,8 +30,8 @@ pub struct Proxy {
     pub clusters: BTreeMap<String, Cluster>,
     /// The secrets by name: only those that a listener or a cluster of this proxy needs.
     pub secrets: BTreeMap<String, Secret>,
-    /// The headers that authentication sets, the identity among them: no client may bring any of them,
-    /// on whatever route.
+    /// The headers that authentication sets, the identity among them and else what the policies below tell:
+    /// no client may bring any of them, on whatever route.
     pub auth_headers: BTreeSet<String>,
     /// The policies by auth id: only those that a route of this proxy needs.
     pub policies: BTreeMap<String, Policy>,
@@ -52,6 +52,8 @@ pub struct Cluster {
     pub circuit_breakers: CircuitBreakers,
     /// The secrets of TLS; none without TLS.
     pub tls: Option<ClusterTls>,
+    /// Whether a host may be the REST API, so that it has to be told where requests come from.
+    pub is_marked: bool,
 }
 
 /// The secrets that TLS towards an upstream uses, by name.

@@ -130,6 +130,8 @@ pub struct Step {
     pub index: usize,
     /// The name that the user gave it.
     pub name: Option<String>,
+    /// How people find it in its object.
+    pub label: String,
 }
 
 /// What stands for a route table in the name of a route: `rt:<namespace>.<name>`. No name that users

@@ -49,6 +49,8 @@ pub struct Route {
     pub name: String,
     /// The same for people: `vs:<namespace>_<name>_route:<name>_rt:...`.
     pub path: String,
+    /// How people find it in the object that says it, as all reasons name it.
+    pub label: String,
     /// The object that says it: a VirtualService, or the last RouteTable of a delegation.
     pub from: ObjectKey,
     /// What is asked of a request.
@@ -216,6 +218,7 @@ impl Route {
         Self {
             name: String::new(),
             path: String::new(),
+            label: String::new(),
             from,
             matcher,
             auth,

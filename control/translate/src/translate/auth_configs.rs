@@ -8,6 +8,7 @@ use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig, AuthRule, Aut
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
 use super::kind::AUTH_CONFIG;
+use super::refused::Refused;
 use crate::input::{Input, Settings};
 use crate::proxy::{Auth, names};
 
@@ -19,13 +20,19 @@ pub(super) struct AuthConfigs {
 }
 
 /// Sorts the accepted from the rejected.
-pub(super) fn check(input: &Input, settings: &Settings, reports: &mut Reports) -> AuthConfigs {
+pub(super) fn check(
+    input: &Input,
+    settings: &Settings,
+    refused: &Refused,
+    reports: &mut Reports,
+) -> AuthConfigs {
     let mut checked = AuthConfigs::default();
     for (reference, auth_config) in &input.auth_configs {
         let key = ObjectKey::new(AUTH_CONFIG, &reference.namespace, &reference.name);
         reports.accept(key.clone());
         auth_config.warnings.iter().for_each(|warning| reports.warn(key.clone(), warning.clone()));
-        let problems = problems(reference, auth_config, settings);
+        let mut problems = problems(reference, auth_config, settings);
+        problems.extend(refused.current(&key).into_iter().flatten().cloned());
         if problems.is_empty() {
             checked.policies.insert(reference.clone(), policy(reference, auth_config));
         } else {
@@ -35,6 +42,10 @@ pub(super) fn check(input: &Input, settings: &Settings, reports: &mut Reports) -
             reports.reject(key.clone(), problem);
         }
     }
+    let unreadable = input.withheld.iter().filter(|object| {
+        object.kind == AUTH_CONFIG && !input.auth_configs.contains_key(&object.object_ref())
+    });
+    checked.rejected.extend(unreadable.map(ObjectKey::object_ref));
     checked
 }
 
@@ -85,28 +96,14 @@ fn problems(reference: &ObjectRef, auth_config: &AuthConfig, settings: &Settings
         if auth.selects_nothing() {
             problems.push(format!("{of}{}", ApiKeyAuth::SELECTS_NOTHING));
         }
-        // The underscore spellings are removed together with the header itself, see xds::identity.
-        for header in auth.key_headers().filter(|header| is_identity(header, settings)) {
-            let field = if auth.places.is_empty() { "headerName is" } else { "keySource has" };
-            problems.push(format!(
-                "{of}{field} {header}, the identity header, which is removed from every request before it is \
-                 looked at",
-            ));
-        }
-        for header in auth.headers_from_metadata.keys().filter(|header| is_identity(header, settings)) {
-            problems.push(format!(
-                "{of}headersFromMetadataEntry has {header}, the identity header, which tells who the caller is"
-            ));
-        }
+        // Checked when it was written as well, but not with these settings, and maybe by older rules.
+        let of_headers = auth.header_problems(&settings.identity_header);
+        problems.extend(of_headers.into_iter().map(|problem| format!("{of}{problem}")));
     }
     if problems.is_empty() && !policy(reference, auth_config).demands_a_key() {
         problems.push("booleanExpr lets requests through without any valid key".to_owned());
     }
     problems
-}
-
-fn is_identity(header: &str, settings: &Settings) -> bool {
-    header.replace('_', "-").eq_ignore_ascii_case(&settings.identity_header.replace('_', "-"))
 }
 
 // === impl AuthConfigs ===
@@ -125,15 +122,12 @@ impl AuthConfigs {
     /// What the policy looks at on a route with this authentication.
     pub(super) fn steps(&self, auth: &Auth) -> &[Step] {
         let Auth::Secured { auth_id } = auth else { return &[] };
-        let policy = names::auth_config(auth_id).and_then(|reference| self.policies.get(&reference));
-        policy.map_or(&[], |policy| policy.steps.as_slice())
+        names::auth_config(auth_id).map_or(&[], |reference| self.steps_of(&reference))
     }
 
-    /// The headers that authentication sets: the identity, and whatever a policy tells of a key.
-    pub(super) fn headers(&self, settings: &Settings) -> BTreeSet<String> {
-        let steps = self.policies.values().flat_map(|policy| &policy.steps);
-        let told = steps.flat_map(|step| &step.headers).map(|header| header.header.clone());
-        told.chain([settings.identity_header.clone()]).collect()
+    /// What the policy of an AuthConfig looks at, if it makes one.
+    pub(super) fn steps_of(&self, reference: &ObjectRef) -> &[Step] {
+        self.policies.get(reference).map_or(&[], |policy| policy.steps.as_slice())
     }
 
     /// The policies of all that are accepted.

@@ -16,6 +16,23 @@ pub(super) struct Claims {
     server_names: BTreeMap<ServerName, Owner>,
     /// Every domain that anybody asks for, on whatever chain.
     asked_for: BTreeSet<String>,
+    held: Held,
+}
+
+/// What was in force before and stays: nobody else is given it.
+#[derive(Debug, Default)]
+struct Held {
+    chains: BTreeMap<Option<TlsTerms>, BTreeMap<String, ObjectRef>>,
+    server_names: BTreeMap<ServerName, Vec<Owner>>,
+}
+
+/// Something that belongs to another VirtualService.
+#[derive(Debug)]
+pub(super) struct Conflict {
+    what: String,
+    owner: ObjectRef,
+    /// What else there is to say of the owner.
+    owner_has: &'static str,
 }
 
 /// A server name; none stands for all that nobody has.
@@ -27,6 +44,27 @@ struct Owner {
     virtual_service: ObjectRef,
 }
 
+// === impl Conflict ===
+
+impl Conflict {
+    /// Whose it is.
+    pub(super) fn owner(&self) -> &ObjectRef {
+        &self.owner
+    }
+
+    /// What to say to who is rejected.
+    pub(super) fn of_asking(&self, is_owner_older: bool) -> String {
+        let Self { what, owner, owner_has } = self;
+        let why = if is_owner_older { "is older" } else { "had it before" };
+        format!("{what} belongs to VirtualService {owner}, which {why}{owner_has}")
+    }
+
+    /// What to say to the owner.
+    pub(super) fn of_owner(&self, asking: &ObjectRef) -> String {
+        format!("{}: VirtualService {asking} asks for it as well and is rejected", self.what)
+    }
+}
+
 // === impl Claims ===
 
 impl Claims {
@@ -36,35 +74,56 @@ impl Claims {
         virtual_service: &VirtualService,
         terms: Option<&TlsTerms>,
         binding: &Binding,
-    ) -> Vec<String> {
+    ) -> Vec<Conflict> {
         let listener = names::listener(binding.address);
         let place = format!("on {listener} of proxy {}", binding.proxy);
+        let reference = virtual_service.meta.object_ref();
         let mut conflicts = Vec::new();
-        if let Some(terms) = terms {
-            let others = server_names(virtual_service).into_iter().filter_map(|name| {
-                let owner = self.server_names.get(&name).filter(|owner| owner.terms != *terms)?;
-                Some((name, &owner.virtual_service))
-            });
-            for (name, owner) in others {
-                let what = match name {
-                    Some(name) => format!("the server name {name:?} {place}"),
-                    None => format!("the certificate without sniDomains {place}"),
-                };
-                conflicts.push(format!(
-                    "sslConfig: {what} belongs to VirtualService {owner}, which is older and has another \
-                     certificate or other TLS settings"
-                ));
-            }
+        for name in terms.iter().flat_map(|_| server_names(virtual_service)) {
+            let held = self.held.server_names.get(&name).into_iter().flatten();
+            let mut owners = self.server_names.get(&name).into_iter().chain(held);
+            let is_other = |owner: &&Owner| Some(&owner.terms) != terms && owner.virtual_service != reference;
+            let Some(owner) = owners.find(is_other) else { continue };
+            let what = match name {
+                Some(name) => format!("sslConfig: the server name {name:?} {place}"),
+                None => format!("sslConfig: the certificate without sniDomains {place}"),
+            };
+            let owner_has = " and has another certificate or other TLS settings";
+            conflicts.push(Conflict { what, owner: owner.virtual_service.clone(), owner_has });
         }
-        let Some(owners) = self.chains.get(&terms.cloned()) else { return conflicts };
+        let chain = terms.cloned();
+        let (owners, held) = (self.chains.get(&chain), self.held.chains.get(&chain));
         for domain in &virtual_service.domains {
-            if let Some(owner) = owners.get(domain) {
-                conflicts.push(format!(
-                    "domain {domain:?} {place} belongs to VirtualService {owner}, which is older"
-                ));
+            let mut others = [owners, held].into_iter().flatten().filter_map(|owners| owners.get(domain));
+            if let Some(owner) = others.find(|owner| **owner != reference) {
+                let what = format!("domain {domain:?} {place}");
+                conflicts.push(Conflict { what, owner: owner.clone(), owner_has: "" });
             }
         }
         conflicts
+    }
+
+    /// Keeps for it what it had before and still asks for, where nobody else keeps it.
+    pub(super) fn hold_what_stays(
+        &mut self,
+        version: &VirtualService,
+        before: &VirtualService,
+        terms: Option<&TlsTerms>,
+    ) {
+        let reference = version.meta.object_ref();
+        let had: BTreeSet<&String> = before.domains.iter().collect();
+        let owners = self.held.chains.entry(terms.cloned()).or_default();
+        for domain in version.domains.iter().filter(|domain| had.contains(domain)) {
+            owners.entry(domain.clone()).or_insert_with(|| reference.clone());
+        }
+        let Some(terms) = terms else { return };
+        let had = server_names(before);
+        for name in server_names(version).into_iter().filter(|name| had.contains(name)) {
+            let owners = self.held.server_names.entry(name).or_default();
+            if owners.iter().all(|owner| owner.terms == *terms) {
+                owners.push(Owner { terms: terms.clone(), virtual_service: reference.clone() });
+            }
+        }
     }
 
     /// Gives it all that it asks for.

@@ -1,5 +1,7 @@
 //! Which Gateways open which address on which proxy.
 
+mod defaults;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use keyward_resource::{ObjectKey, ObjectRef, Reports};
 use super::age;
 use super::kind::GATEWAY;
 use crate::input::{Input, Settings};
-use crate::proxy::names;
+use crate::own;
 
 /// One address of one proxy.
 pub(super) struct Binding {
@@ -35,6 +37,14 @@ pub(super) struct Bindings {
     pub(super) all: Vec<Binding>,
     /// To be remembered.
     pub(super) last_good: BTreeMap<ObjectRef, Arc<Gateway>>,
+    /// Those who keep an address from who is older, because they had it before.
+    pub(super) holders: BTreeSet<ObjectKey>,
+}
+
+/// What belongs to whom, and why others do not get what they ask for.
+struct Round<'a> {
+    owners: Owners<'a>,
+    conflicts: BTreeMap<ObjectRef, Vec<Conflict<'a>>>,
 }
 
 /// Who has which address: by proxy and port.
@@ -50,9 +60,9 @@ struct Conflict<'a> {
     address: SocketAddr,
 }
 
-/// Gives every address of every proxy to the oldest Gateway that asks for it. A Gateway that does not
-/// get all that it asks for is rejected; its last good version stays, where it takes nothing from
-/// anybody's current one.
+/// Gives every address of every proxy to the Gateway that had it before, else to the oldest one that asks
+/// for it. A Gateway that does not get all that it asks for is rejected, and so is one that asks for a port
+/// of Keyward's own; its last good version stays, and keeps its address from those who did not have it.
 pub(super) fn bind(
     input: &Input,
     settings: &Settings,
@@ -60,18 +70,12 @@ pub(super) fn bind(
     reports: &mut Reports,
 ) -> Bindings {
     let withheld = |reference: &ObjectRef| input.withheld.contains(&key(reference));
+    let is_own = |gateway: &Gateway| own::binding_problem(&settings.own_ports, address(gateway));
     let unreadable = input.withheld.iter().filter(|object| object.kind == GATEWAY);
-    let unreadable: Vec<ObjectRef> = unreadable.map(ObjectKey::object_ref).collect();
-    if input.gateways.is_empty() && unreadable.is_empty() {
-        return Bindings { all: default_bindings(settings), last_good: BTreeMap::new() };
-    }
+    let mut rejected: BTreeSet<ObjectRef> = unreadable.map(ObjectKey::object_ref).collect();
     let mut oldest_first: Vec<(&ObjectRef, &Arc<Gateway>)> = input.gateways.iter().collect();
     oldest_first.sort_by_key(|(_, gateway)| age(&gateway.meta));
-
-    let mut owners = Owners::default();
-    let mut used: BTreeMap<ObjectRef, (&Arc<Gateway>, bool)> = BTreeMap::new();
-    let mut rejected: BTreeSet<ObjectRef> = unreadable.into_iter().collect();
-    for (reference, gateway) in oldest_first {
+    for (reference, gateway) in &oldest_first {
         let key = key(reference);
         reports.accept(key.clone());
         for warning in &gateway.warnings {
@@ -81,13 +85,32 @@ pub(super) fn bind(
         for missing in named.filter(|named| !input.virtual_services.contains_key(named)) {
             reports.warn(key.clone(), format!("VirtualService {missing} is not found"));
         }
-        let conflicts = owners.conflicts(gateway);
-        if withheld(reference) || !conflicts.is_empty() {
-            conflicts.iter().for_each(|conflict| conflict.report(gateway, reference, reports));
-            rejected.insert(reference.clone());
-        } else {
-            owners.take(gateway, reference);
+        if let Some(problem) = is_own(gateway) {
+            reports.reject(key, problem);
+            rejected.insert((*reference).clone());
+        }
+    }
+    let mut candidates = oldest_first;
+    candidates.retain(|(reference, _)| !withheld(reference) && !rejected.contains(reference));
+    // Of who has no last good version nothing is known, as of everybody after a restart.
+    candidates.sort_by_key(|(reference, _)| last_good.contains_key(reference));
+    let before = |reference: &ObjectRef| last_good.get(reference).filter(|good| is_own(good).is_none());
+    let Round { mut owners, conflicts } = settle(&candidates, rejected.clone(), before);
+    let mut holders = BTreeSet::new();
+    let mut used: BTreeMap<ObjectRef, (&Arc<Gateway>, bool)> = BTreeMap::new();
+    for (reference, gateway) in candidates {
+        let Some(conflicts) = conflicts.get(reference) else {
             used.insert(reference.clone(), (gateway, false));
+            continue;
+        };
+        rejected.insert(reference.clone());
+        for conflict in conflicts {
+            let owner = input.gateways.get(&conflict.owner);
+            let is_older = owner.is_some_and(|owner| age(&owner.meta) < age(&gateway.meta));
+            conflict.report(gateway, reference, owner.is_some(), is_older, reports);
+            if owner.is_some() && !is_older {
+                holders.insert(key(&conflict.owner));
+            }
         }
     }
     let mut remembered: BTreeMap<ObjectRef, Arc<Gateway>> =
@@ -95,18 +118,60 @@ pub(super) fn bind(
     for reference in rejected {
         let Some(good) = last_good.get(&reference) else { continue };
         remembered.insert(reference.clone(), Arc::clone(good));
-        if owners.conflicts(good).is_empty() {
+        if is_own(good).is_none() && owners.conflicts(good).is_empty() {
             let generation = good.meta.generation;
             let reason = format!("the last good version, generation {generation}, is served instead");
             reports.reject(key(&reference), reason);
-            owners.take(good, &reference);
+            owners.take(good, &reference, |_| true);
             used.insert(reference, (good, true));
         }
     }
     let mut all: Vec<Binding> =
         used.into_values().flat_map(|(gateway, outdated)| bindings_of(gateway, outdated)).collect();
+    defaults::add(&mut all, settings, reports);
     all.sort_by(|a, b| (&a.proxy, a.address).cmp(&(&b.proxy, b.address)));
-    Bindings { all, last_good: remembered }
+    Bindings { all, last_good: remembered, holders }
+}
+
+/// Gives everything to those who had it before, then to the first who ask. `fallen` are those that are
+/// rejected whatever the others ask for; in each round those who were rejected before keep what their last
+/// good version has.
+fn settle<'a>(
+    candidates: &[(&'a ObjectRef, &'a Arc<Gateway>)],
+    mut fallen: BTreeSet<ObjectRef>,
+    before: impl Fn(&ObjectRef) -> Option<&'a Arc<Gateway>>,
+) -> Round<'a> {
+    loop {
+        let mut held = Owners::default();
+        for (reference, gateway) in candidates.iter().filter(|(reference, _)| !fallen.contains(reference)) {
+            let same = before(reference).filter(|good| address(good) == address(gateway));
+            let had = same.map(|good| proxies(good)).unwrap_or_default();
+            held.take(gateway, reference, |proxy| had.contains(proxy));
+        }
+        for reference in &fallen {
+            if let Some(good) = before(reference).filter(|good| held.conflicts(good).is_empty()) {
+                held.take(good, reference, |_| true);
+            }
+        }
+        let mut owners = Owners::default();
+        let mut all: BTreeMap<ObjectRef, Vec<Conflict<'a>>> = BTreeMap::new();
+        for (reference, gateway) in candidates {
+            let mut conflicts = owners.conflicts(gateway);
+            conflicts.extend(held.conflicts(gateway));
+            conflicts.retain(|conflict| conflict.owner != **reference);
+            if conflicts.is_empty() {
+                owners.take(gateway, reference, |_| true);
+            } else {
+                all.insert((*reference).clone(), conflicts);
+            }
+        }
+        let known = fallen.len();
+        fallen.extend(all.keys().cloned());
+        // Each time there is at least one more, so this ends.
+        if fallen.len() == known {
+            return Round { owners, conflicts: all };
+        }
+    }
 }
 
 /// Says that an address is not opened, because nothing could be said there.
@@ -143,19 +208,6 @@ fn bindings_of(gateway: &Arc<Gateway>, outdated: bool) -> Vec<Binding> {
     proxies(gateway).into_iter().map(binding).collect()
 }
 
-/// What is there when no Gateway is declared: all virtual services, with TLS and without.
-fn default_bindings(settings: &Settings) -> Vec<Binding> {
-    let binding = |address, ssl| Binding {
-        proxy: names::DEFAULT_PROXY.to_owned(),
-        address,
-        ssl,
-        gateway: None,
-        outdated: false,
-        selection: Selection::all(),
-    };
-    vec![binding(settings.default_gateway, false), binding(settings.default_tls_gateway, true)]
-}
-
 /// Whether two addresses with the same port cannot both be listened on: `::` takes IPv4 as well.
 fn overlap(a: IpAddr, b: IpAddr) -> bool {
     let covers = |a: IpAddr, b: IpAddr| a.is_unspecified() && (a.is_ipv6() || b.is_ipv4());
@@ -178,8 +230,9 @@ impl<'a> Owners<'a> {
         proxies(gateway).into_iter().flat_map(on).collect()
     }
 
-    fn take(&mut self, gateway: &'a Gateway, reference: &ObjectRef) {
-        for proxy in proxies(gateway) {
+    /// Gives it its address on these proxies.
+    fn take(&mut self, gateway: &'a Gateway, reference: &ObjectRef, on: impl Fn(&str) -> bool) {
+        for proxy in proxies(gateway).into_iter().filter(|proxy| on(proxy)) {
             let taken = self.addresses.entry((proxy, gateway.bind_port)).or_default();
             taken.push((gateway.bind_address, reference.clone()));
         }
@@ -189,15 +242,29 @@ impl<'a> Owners<'a> {
 // === impl Conflict ===
 
 impl Conflict<'_> {
-    /// Tells both sides.
-    fn report(&self, gateway: &Gateway, reference: &ObjectRef, reports: &mut Reports) {
+    /// Tells both sides, if both are there.
+    fn report(
+        &self,
+        gateway: &Gateway,
+        reference: &ObjectRef,
+        is_owner_there: bool,
+        is_owner_older: bool,
+        reports: &mut Reports,
+    ) {
         let Self { proxy, owner, address: taken } = self;
         let asked = address(gateway);
         let what = format!("bind-address {asked} is not unique in proxy {proxy}");
         let taken = if *taken == asked { String::new() } else { format!(" with {taken}") };
-        reports.reject(key(reference), format!("{what}: it belongs{taken} to the older Gateway {owner}"));
-        reports
-            .warn(key(owner), format!("{what}: the younger Gateway {reference} asks for it and is rejected"));
+        let (whose, who) = if is_owner_older {
+            (format!("the older Gateway {owner}"), "younger ")
+        } else {
+            (format!("Gateway {owner}, which had it before"), "")
+        };
+        reports.reject(key(reference), format!("{what}: it belongs{taken} to {whose}"));
+        if is_owner_there {
+            let asks = format!("the {who}Gateway {reference} asks for it and is rejected");
+            reports.warn(key(owner), format!("{what}: {asks}"));
+        }
     }
 }
 

@@ -8,7 +8,10 @@
 //!                              └ else ─▶ matcher × action × authentication     (leaf, target, guard)
 //! ```
 
+mod cors;
+mod demand;
 mod guard;
+mod host_header;
 mod leaf;
 mod matchers;
 mod options;
@@ -23,6 +26,7 @@ use keyward_resource::kinds::route::RouteTableSelector;
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports, State};
 
+pub(super) use self::demand::{Demand, Mention, Use};
 use self::walk::Place;
 use super::Known;
 use super::kind::{ROUTE_TABLE, VIRTUAL_SERVICE};
@@ -40,6 +44,7 @@ pub(super) struct Compiled {
     pub(super) host: Arc<VirtualHost>,
     pub(super) notes: Vec<Note>,
     pub(super) reads: Reads,
+    pub(super) demand: Demand,
 }
 
 /// Something to say about an object.
@@ -70,6 +75,7 @@ struct Compiler<'a> {
     routes: Vec<Route>,
     notes: Vec<Note>,
     reads: Reads,
+    demand: Demand,
     made_from: BTreeSet<ObjectKey>,
     /// How many routes were looked at.
     walked: usize,
@@ -88,6 +94,7 @@ pub(super) fn compile(virtual_service: &VirtualService, known: &Known<'_>) -> Co
         routes: Vec::new(),
         notes: Vec::new(),
         reads: Reads::default(),
+        demand: Demand::default(),
         made_from: BTreeSet::new(),
         walked: 0,
     };
@@ -96,6 +103,8 @@ pub(super) fn compile(virtual_service: &VirtualService, known: &Known<'_>) -> Co
     }
     compiler.options = compiler.host_options();
     let top = compiler.key.clone();
+    let headers = compiler.options.header_manipulation.clone();
+    compiler.note_adds(&top, &[], "the virtual host", headers.as_ref());
     compiler.routes = compiler.walk(&Place::top(&top), &virtual_service.routes);
     if compiler.walked > MAX_ROUTES {
         compiler.close_all();
@@ -135,7 +144,9 @@ fn closed_route(
     let name = names::route(Some(&auth_id), host, steps, 0);
     let auth = Auth::Denied { auth_id, reason };
     let action = Action::to_cluster(names::closed_cluster(virtual_service));
-    Route { name, path: names::route_path(virtual_service, steps), ..Route::new(from, matcher, auth, action) }
+    let label = steps.last().map(|step| step.label.clone()).unwrap_or_default();
+    let path = names::route_path(virtual_service, steps);
+    Route { name, path, label, ..Route::new(from, matcher, auth, action) }
 }
 
 // === impl Compiler ===
@@ -155,7 +166,7 @@ impl<'a> Compiler<'a> {
             },
             routes: self.routes,
         };
-        Compiled { host: Arc::new(host), notes: self.notes, reads: self.reads }
+        Compiled { host: Arc::new(host), notes: self.notes, reads: self.reads, demand: self.demand }
     }
 
     fn reference(&self) -> ObjectRef {
@@ -212,6 +223,7 @@ impl<'a> Compiler<'a> {
         self.warn_top(format!("{reason}: every request is denied with 403"));
         let matcher = RouteMatcher::prefix("/");
         self.routes = vec![closed_route(&self.reference(), &self.host_name, &[], matcher, reason)];
+        self.demand = Demand::default();
     }
 }
 
@@ -223,7 +235,7 @@ impl Compiled {
         for note in &self.notes {
             let object = note.object.clone();
             match note.state {
-                State::Accepted => reports.accept(object),
+                State::Pending | State::Accepted => reports.accept(object),
                 State::Warning => reports.warn(object, note.reason.clone()),
                 State::Rejected => reports.reject(object, note.reason.clone()),
             }

@@ -23,7 +23,6 @@ use crate::input::{Input, Settings};
 pub(super) struct Memo {
     /// What every virtual host depends on.
     settings: Option<Settings>,
-    auth_headers: BTreeSet<String>,
     seen: Seen,
     /// Of current versions.
     current: Made,
@@ -97,9 +96,8 @@ fn follow<'n, V: Clone + 'n>(
 impl Memo {
     /// Forgets every virtual host of which something has changed.
     pub(super) fn refresh(&mut self, input: &Input, known: &Known<'_>) {
-        if self.settings.as_ref() != Some(known.settings) || self.auth_headers != known.auth_headers {
+        if self.settings.as_ref() != Some(known.settings) {
             self.settings = Some(known.settings.clone());
-            self.auth_headers.clone_from(&known.auth_headers);
             self.current = Made::default();
             self.last_good = Made::default();
         }

@@ -4,8 +4,10 @@ mod auth_configs;
 mod claims;
 mod delivery;
 mod gateways;
+mod headers;
 mod hosts;
 mod memo;
+mod refused;
 mod served;
 mod settings;
 mod shared;
@@ -24,8 +26,11 @@ use keyward_resource::{Meta, ObjectKey, ObjectRef, Reports};
 
 use self::auth_configs::AuthConfigs;
 use self::gateways::Binding;
+use self::headers::{ByProxy, Conflicts, Live};
+use self::hosts::Compiled;
 use self::memo::Memo;
-use self::served::ChainHosts;
+use self::refused::Refused;
+use self::served::{ChainHosts, Served};
 use self::tables::Tables;
 use self::tls::Secrets;
 use self::upstreams::Upstreams;
@@ -50,8 +55,6 @@ pub(crate) mod kind {
 struct Known<'a> {
     settings: &'a Settings,
     auth_configs: AuthConfigs,
-    /// The headers that authentication sets.
-    auth_headers: BTreeSet<String>,
     upstreams: Upstreams,
     tables: Tables,
     virtual_host_options: BTreeMap<ObjectRef, Arc<VirtualHostOption>>,
@@ -80,18 +83,35 @@ impl Translator {
     /// Translates everything, see [`translate`].
     #[must_use]
     pub fn translate(&mut self, input: &Input, settings: &Settings, last_good: &LastGood) -> Output {
+        let mut refused = Refused::default();
+        loop {
+            match self.attempt(input, settings, last_good, &refused) {
+                Ok(output) => return output,
+                // Each time there is at least one more, so this ends.
+                Err(found) => refused.add(found),
+            }
+        }
+    }
+
+    /// Translates everything that is not refused, or finds what is to be refused as well.
+    fn attempt(
+        &mut self,
+        input: &Input,
+        settings: &Settings,
+        last_good: &LastGood,
+        refused: &Refused,
+    ) -> Result<Output, Refused> {
         let mut reports = Reports::default();
         let mut remembered = LastGood::default();
         let settings = settings::effective(input, settings, last_good, &mut remembered, &mut reports);
-        let (input, settings) = (&*settings::watched(input, &settings), &settings);
-        let auth_configs = auth_configs::check(input, settings, &mut reports);
-        let secrets = Secrets::new(input, last_good.secrets.clone());
+        let (input, settings) = (&*settings::watched(input, &settings, &mut reports), &settings);
+        let auth_configs = auth_configs::check(input, settings, refused, &mut reports);
+        let secrets = Secrets::new(input, settings, last_good.secrets.clone());
         let known = Known {
             settings,
-            auth_headers: auth_configs.headers(settings),
             auth_configs,
             upstreams: upstreams::choose(input, settings, &secrets, &last_good.upstreams, &mut reports),
-            tables: tables::choose(input, last_good, &mut remembered, &mut reports),
+            tables: tables::choose(input, refused, last_good, &mut remembered, &mut reports),
             virtual_host_options: shared::choose(
                 &input.virtual_host_options,
                 &input.withheld,
@@ -110,9 +130,18 @@ impl Translator {
         self.memo.refresh(input, &known);
         let bindings = gateways::bind(input, settings, &last_good.gateways, &mut reports);
         remembered.gateways = bindings.last_good;
+        remembered.holders = bindings.holders;
         let bindings = bindings.all;
-        let served =
-            served::choose(input, settings, &bindings, &secrets, &last_good.virtual_services, &mut reports);
+        let versions = input.virtual_services.values();
+        let current: Vec<Arc<Compiled>> = versions.map(|one| self.memo.current(one, &known)).collect();
+        let before = &last_good.virtual_services;
+        let served = served::choose(input, settings, &bindings, &secrets, refused, before, &mut reports);
+        let compiled: Vec<Vec<Vec<Arc<Compiled>>>> =
+            served.by_binding.iter().map(|chains| self.compiled(chains, &known)).collect();
+        let found = Conflicts { input, known: &known }.find(&by_proxy(&bindings, &served, &compiled));
+        if refused.lacks(&found) {
+            return Err(found);
+        }
         remembered.upstreams = known.upstreams.last_good();
         remembered.virtual_host_options.clone_from(&known.virtual_host_options);
         remembered.route_options.clone_from(&known.route_options);
@@ -122,16 +151,15 @@ impl Translator {
             reports.accept(key.clone());
             group.warnings.iter().for_each(|warning| reports.warn(key.clone(), warning.clone()));
         }
-        for virtual_service in input.virtual_services.values() {
-            self.memo.current(virtual_service, &known).report(&mut reports);
-        }
+        current.iter().for_each(|compiled| compiled.report(&mut reports));
 
         let mut proxies = BTreeMap::new();
-        for (binding, chains) in bindings.iter().zip(&served.by_binding) {
+        for ((binding, chains), compiled) in bindings.iter().zip(&served.by_binding).zip(&compiled) {
             let role = names::role(&settings.system_namespace, &binding.proxy);
             let proxy = proxies.entry(role).or_insert_with_key(|role| empty_proxy(role, &known));
             let name = names::listener(binding.address);
-            let chains = chains.iter().map(|hosts| hosts.chain(&name, self.virtual_hosts(hosts, &known)));
+            let chains = chains.iter().zip(compiled);
+            let chains = chains.map(|(hosts, compiled)| hosts.chain(&name, virtual_hosts(hosts, compiled)));
             match listener(binding, name.clone(), chains.collect()) {
                 Some(listener) => proxy.listeners.push(listener),
                 None => gateways::report_unopened(binding, &mut reports),
@@ -141,6 +169,7 @@ impl Translator {
         remembered.secrets =
             delivery::deliver(&bindings, &served, &known.upstreams, &secrets, &mut proxies, settings);
         remembered.virtual_services = served.last_good;
+        remembered.holders.extend(served.holders);
         for proxy in proxies.values_mut() {
             proxy.listeners.sort_by(|a, b| a.name.cmp(&b.name));
             let needed: BTreeSet<&str> = proxy.auth_ids().collect();
@@ -148,15 +177,20 @@ impl Translator {
             let policies = policies.map(|(reference, policy)| (names::auth_id(reference), policy));
             let needed = policies.filter(|(auth_id, _)| needed.contains(auth_id.as_str()));
             proxy.policies = needed.map(|(auth_id, policy)| (auth_id, policy.clone())).collect();
+            let told =
+                proxy.policies.values().flat_map(|policy| &policy.steps).flat_map(|step| &step.headers);
+            proxy.auth_headers.extend(told.map(|told| told.header.clone()));
             proxy.tables = proxy.policies.values().flat_map(Policy::tables).map(str::to_owned).collect();
         }
-        Output { proxies, reports, settings: settings.clone(), last_good: remembered }
+        refused.report(&mut reports);
+        Ok(Output { proxies, reports, settings: settings.clone(), last_good: remembered })
     }
 
-    fn virtual_hosts(&mut self, hosts: &ChainHosts, known: &Known<'_>) -> Vec<Arc<VirtualHost>> {
-        let good = hosts.good.iter().map(|version| Arc::clone(&self.memo.served(version, known).host));
-        let closed = hosts.closed.iter().map(|closed| Arc::new(hosts::build_closed(closed)));
-        good.chain(closed).collect()
+    /// What is served on each chain of a binding.
+    fn compiled(&mut self, chains: &[ChainHosts], known: &Known<'_>) -> Vec<Vec<Arc<Compiled>>> {
+        let mut of =
+            |chain: &ChainHosts| chain.good.iter().map(|version| self.memo.served(version, known)).collect();
+        chains.iter().map(&mut of).collect()
     }
 }
 
@@ -171,13 +205,39 @@ impl Known<'_> {
     }
 }
 
+/// Everything that is served, by proxy.
+fn by_proxy<'s>(
+    bindings: &'s [Binding],
+    served: &'s Served,
+    compiled: &'s [Vec<Vec<Arc<Compiled>>>],
+) -> ByProxy<'s> {
+    let mut by_proxy = ByProxy::default();
+    for ((binding, chains), compiled) in bindings.iter().zip(&served.by_binding).zip(compiled) {
+        let versions = chains.iter().flat_map(|chain| &chain.good).zip(compiled.iter().flatten());
+        let lives = versions.map(|(version, compiled)| {
+            // Mostly none is, and there may be many.
+            let outdated =
+                !served.replaced.is_empty() && served.replaced.contains(&version.meta.object_ref());
+            Live { version, compiled, outdated }
+        });
+        by_proxy.entry(binding.proxy.as_str()).or_default().extend(lives);
+    }
+    by_proxy
+}
+
+fn virtual_hosts(hosts: &ChainHosts, compiled: &[Arc<Compiled>]) -> Vec<Arc<VirtualHost>> {
+    let good = compiled.iter().map(|compiled| Arc::clone(&compiled.host));
+    let closed = hosts.closed.iter().map(|closed| Arc::new(hosts::build_closed(closed)));
+    good.chain(closed).collect()
+}
+
 fn empty_proxy(role: &str, known: &Known<'_>) -> Proxy {
     Proxy {
         role: role.to_owned(),
         listeners: Vec::new(),
         clusters: known.upstreams.clusters(),
         secrets: BTreeMap::new(),
-        auth_headers: known.auth_headers.clone(),
+        auth_headers: BTreeSet::from([known.settings.identity_header.clone()]),
         policies: BTreeMap::new(),
         tables: BTreeSet::new(),
     }
@@ -200,10 +260,13 @@ fn listener(binding: &Binding, name: String, mut chains: Vec<Chain>) -> Option<L
     })
 }
 
+/// How old an object is.
+type Age<'m> = (bool, u64, bool, &'m str, &'m str, &'m str);
+
 /// Sorts the older object first. The store's revision decides where it is known, because times have
 /// whole seconds and clocks step back: a newcomer could take over a domain. Time decides among objects
 /// without one, which are younger than all that have one. An object with neither is the youngest.
-fn age(meta: &Meta) -> impl Ord + use<'_> {
+fn age(meta: &Meta) -> Age<'_> {
     let (revision, time) = (meta.created, meta.creation_timestamp.as_str());
     (revision == 0, revision, time.is_empty(), time, &meta.namespace, &meta.name)
 }

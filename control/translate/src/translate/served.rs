@@ -1,5 +1,7 @@
 //! Which version of which VirtualService is served where: who owns a domain, and a server name.
 
+mod rounds;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -7,10 +9,12 @@ use keyward_resource::kinds::secret::TlsSecret;
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
+use self::rounds::{Before, Candidate, claim};
 use super::age;
-use super::claims::Claims;
+use super::claims::{Claims, Conflict};
 use super::gateways::Binding;
 use super::kind::VIRTUAL_SERVICE;
+use super::refused::Refused;
 use super::tls::{self, Downstream, Item, Secrets, Versions};
 use crate::input::{Input, Settings};
 use crate::proxy::{Chain, ChainTls, TlsTerms, VirtualHost, names};
@@ -25,6 +29,8 @@ pub(super) struct Served {
     pub(super) replaced: BTreeSet<ObjectRef>,
     /// To be remembered.
     pub(super) last_good: BTreeMap<ObjectRef, Arc<VirtualService>>,
+    /// Those who keep something from who is older, because they had it before.
+    pub(super) holders: BTreeSet<ObjectKey>,
 }
 
 /// What one chain serves, sorted by reference.
@@ -66,16 +72,18 @@ struct Rejected<'a> {
     complete: bool,
 }
 
-/// Gives every domain of every chain to the oldest VirtualService that asks for it.
+/// Gives every domain of every chain to the VirtualService that had it before, else to the oldest one that
+/// asks for it.
 ///
 /// A VirtualService that does not get all that it asks for is rejected as a whole. Its last good
-/// version goes on where it takes nothing from anybody's current version; so all current versions
-/// come first. The domains that nobody has got then are closed.
+/// version goes on, and keeps what it has from those who did not have it. The domains that nobody has got
+/// then are closed.
 pub(super) fn choose(
     input: &Input,
     settings: &Settings,
     bindings: &[Binding],
     secrets: &Secrets<'_>,
+    refused: &Refused,
     last_good: &BTreeMap<ObjectRef, Arc<VirtualService>>,
     reports: &mut Reports,
 ) -> Served {
@@ -85,36 +93,72 @@ pub(super) fn choose(
         let ssl = version.ssl_config.as_ref();
         ssl.map(|ssl| secrets.downstream(ssl, settings.one_way_tls, versions)).transpose()
     };
+    let unreadable = input.withheld.iter().filter(|object| {
+        object.kind == VIRTUAL_SERVICE && !input.virtual_services.contains_key(&object.object_ref())
+    });
+    let is_refused = |key: &ObjectKey, good: &Arc<VirtualService>| {
+        let itself = input.virtual_services.get(&key.object_ref());
+        refused.is_last_good(key)
+            || refused.current(key).is_some() && itself.is_some_and(|one| Arc::ptr_eq(one, good))
+    };
 
-    let mut claims: Vec<Claims> = bindings.iter().map(|_| Claims::default()).collect();
+    let asking: Vec<_> = oldest_first.iter().map(|version| resolve(version, Versions::Current)).collect();
+    let mut fallen: BTreeSet<ObjectRef> = unreadable.clone().map(ObjectKey::object_ref).collect();
+    let mut candidates = Vec::new();
+    for (version, tls) in oldest_first.iter().zip(&asking) {
+        let reference = version.meta.object_ref();
+        let key = key(&reference);
+        match tls {
+            Ok(tls) if !input.withheld.contains(&key) && refused.current(&key).is_none() => {
+                let terms = tls.as_ref().map(|tls| &tls.terms);
+                candidates.push(Candidate { reference, version, terms });
+            }
+            _ => drop(fallen.insert(reference)),
+        }
+    }
+    // Of who has no last good version nothing is known, as of everybody after a restart. Who has one had
+    // nothing but that.
+    candidates.sort_by_key(|candidate| last_good.contains_key(&candidate.reference));
+    let before = |reference: &ObjectRef| {
+        let good = last_good.get(reference).filter(|good| !is_refused(&key(reference), good))?;
+        let tls = resolve(good, Versions::LastGood).ok()?;
+        Some(Before { version: good, terms: tls.map(|tls| tls.terms) })
+    };
+    let rounds::Round { mut claims, conflicts } = rounds::settle(&candidates, bindings, fallen, before);
+
     let mut chosen: BTreeMap<ObjectRef, Chosen> = BTreeMap::new();
     let mut remembered = BTreeMap::new();
+    let mut holders = BTreeSet::new();
     let mut rejected: Vec<Rejected<'_>> = Vec::new();
-    for version in oldest_first {
+    for (version, tls) in oldest_first.into_iter().zip(asking) {
         let reference = version.meta.object_ref();
-        let key = ObjectKey::new(VIRTUAL_SERVICE, &reference.namespace, &reference.name);
+        let key = key(&reference);
         reports.accept(key.clone());
         if !bindings.iter().any(|binding| binding.serves(version)) {
             reports.warn(key.clone(), "no Gateway serves it");
         }
-        let tls = resolve(version, Versions::Current);
         let problems = match &tls {
             _ if input.withheld.contains(&key) => None,
+            _ if refused.current(&key).is_some() => refused.current(&key).map(<[String]>::to_vec),
             Err(problem) => Some(vec![format!("sslConfig: {problem}")]),
-            Ok(tls) => Some(claim(version, tls.as_ref(), bindings, &mut claims)),
+            Ok(_) => {
+                let conflicts = conflicts.get(&reference).into_iter().flatten();
+                Some(
+                    conflicts.map(|conflict| tell(conflict, version, input, &mut holders, reports)).collect(),
+                )
+            }
         };
         if problems.as_ref().is_some_and(Vec::is_empty) {
             remembered.insert(reference.clone(), Arc::clone(version));
             chosen.insert(reference, Chosen { version: Arc::clone(version), tls: tls.ok().flatten() });
         } else {
             problems.into_iter().flatten().for_each(|reason| reports.reject(key.clone(), reason));
+            // Others may have brought its chain back.
+            let tls = tls.or_else(|_| resolve(version, Versions::LastGood));
             let complete = tls.is_ok();
             rejected.push(Rejected { version, key, tls: tls.ok().flatten(), complete });
         }
     }
-    let unreadable = input.withheld.iter().filter(|object| {
-        object.kind == VIRTUAL_SERVICE && !input.virtual_services.contains_key(&object.object_ref())
-    });
     let mut replaced = BTreeSet::new();
     for key in rejected.iter().map(|rejected| &rejected.key).chain(unreadable) {
         let reference = key.object_ref();
@@ -123,8 +167,12 @@ pub(super) fn choose(
         // What is wrong with a version may be its Secret alone.
         let itself = input.virtual_services.get(&reference).filter(|_| !input.withheld.contains(key));
         let Some(good) = before.or(itself) else { continue };
+        if is_refused(key, good) {
+            continue;
+        }
         let Ok(tls) = resolve(good, Versions::LastGood) else { continue };
-        if claim(good, tls.as_ref(), bindings, &mut claims).is_empty() {
+        let terms = tls.as_ref().map(|tls| &tls.terms);
+        if claim(good, terms, bindings, &mut claims).is_empty() {
             remembered.insert(reference.clone(), Arc::clone(good));
             let generation = good.meta.generation;
             let reason = format!("the last good version, generation {generation}, is served instead");
@@ -148,31 +196,31 @@ pub(super) fn choose(
         }
     }
     let secrets = tls::used(chosen.values().filter_map(|chosen| chosen.tls.as_ref()?.secret.as_ref()));
-    Served { by_binding, secrets, last_good: remembered, replaced }
+    Served { by_binding, secrets, last_good: remembered, replaced, holders }
 }
 
-/// Takes everything on all bindings, or nothing and tells why. What is opened for the last good version of
-/// a Gateway does not count: nobody is to suffer from what somebody else got wrong.
-fn claim(
-    version: &VirtualService,
-    tls: Option<&Downstream>,
-    bindings: &[Binding],
-    claims: &mut [Claims],
-) -> Vec<String> {
-    let terms = tls.map(|tls| &tls.terms);
-    let mut served: Vec<(&Binding, &mut Claims)> =
-        bindings.iter().zip(claims).filter(|(binding, _)| binding.serves(version)).collect();
-    let of_current = served.iter().filter(|(binding, _)| !binding.outdated);
-    let conflicts: Vec<String> =
-        of_current.flat_map(|(binding, claims)| claims.conflicts(version, terms, binding)).collect();
-    if conflicts.is_empty() {
-        for (binding, claims) in &mut served {
-            if !binding.outdated || claims.conflicts(version, terms, binding).is_empty() {
-                claims.take(version, terms);
-            }
-        }
+/// Tells the owner of what somebody asks for in vain, and what to say to who does. Notes the owner if its
+/// age is not why.
+fn tell(
+    conflict: &Conflict,
+    asking: &VirtualService,
+    input: &Input,
+    holders: &mut BTreeSet<ObjectKey>,
+    reports: &mut Reports,
+) -> String {
+    let owner = input.virtual_services.get(conflict.owner());
+    let is_older = owner.is_some_and(|owner| age(&owner.meta) < age(&asking.meta));
+    if owner.is_some() {
+        reports.warn(key(conflict.owner()), conflict.of_owner(&asking.meta.object_ref()));
     }
-    conflicts
+    if owner.is_some() && !is_older {
+        holders.insert(key(conflict.owner()));
+    }
+    conflict.of_asking(is_older)
+}
+
+fn key(reference: &ObjectRef) -> ObjectKey {
+    ObjectKey::new(VIRTUAL_SERVICE, &reference.namespace, &reference.name)
 }
 
 /// What is served on each chain of each binding.

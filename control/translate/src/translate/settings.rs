@@ -9,7 +9,10 @@ use keyward_resource::kinds::settings::{SETTINGS_NAME, Settings as SettingsObjec
 use keyward_resource::kinds::upstream::CircuitBreakers;
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
-use super::kind::SETTINGS;
+use super::kind::{
+    AUTH_CONFIG, GATEWAY, ROUTE_OPTION, ROUTE_TABLE, SECRET, SETTINGS, UPSTREAM, UPSTREAM_GROUP,
+    VIRTUAL_HOST_OPTION, VIRTUAL_SERVICE,
+};
 use crate::input::{Input, LastGood, Routing, Settings};
 
 /// What holds, with what the `Settings` say: those named `default` in the namespace of the installation
@@ -63,33 +66,60 @@ fn with(settings: &Settings, object: &SettingsObject) -> Settings {
     }
 }
 
-/// The objects that are looked at. Those of other namespaces count as absent, and nothing is said of them.
-pub(super) fn watched<'i>(input: &'i Input, settings: &Settings) -> Cow<'i, Input> {
+/// The objects that are looked at. Those of other namespaces count as absent; of them it is said why.
+pub(super) fn watched<'i>(input: &'i Input, settings: &Settings, reports: &mut Reports) -> Cow<'i, Input> {
     if settings.watch_namespaces.is_empty() {
         return Cow::Borrowed(input);
     }
-    let looked_at = |namespace: &str| {
-        namespace == settings.system_namespace || settings.watch_namespaces.contains(namespace)
-    };
-    fn kept<T>(
-        all: &BTreeMap<ObjectRef, Arc<T>>,
-        keep: impl Fn(&str) -> bool,
-    ) -> BTreeMap<ObjectRef, Arc<T>> {
-        let kept = all.iter().filter(|(reference, _)| keep(&reference.namespace));
-        kept.map(|(reference, object)| (reference.clone(), Arc::clone(object))).collect()
-    }
-    let withheld = input.withheld.iter().filter(|object| looked_at(&object.namespace));
+    let mut watch = Watch { settings, reports };
     Cow::Owned(Input {
-        gateways: kept(&input.gateways, looked_at),
-        virtual_services: kept(&input.virtual_services, looked_at),
-        route_tables: kept(&input.route_tables, looked_at),
-        virtual_host_options: kept(&input.virtual_host_options, looked_at),
-        route_options: kept(&input.route_options, looked_at),
-        upstreams: kept(&input.upstreams, looked_at),
-        upstream_groups: kept(&input.upstream_groups, looked_at),
-        auth_configs: kept(&input.auth_configs, looked_at),
-        settings: kept(&input.settings, looked_at),
-        tls_secrets: kept(&input.tls_secrets, looked_at),
-        withheld: withheld.cloned().collect(),
+        gateways: watch.kept(GATEWAY, &input.gateways),
+        virtual_services: watch.kept(VIRTUAL_SERVICE, &input.virtual_services),
+        route_tables: watch.kept(ROUTE_TABLE, &input.route_tables),
+        virtual_host_options: watch.kept(VIRTUAL_HOST_OPTION, &input.virtual_host_options),
+        route_options: watch.kept(ROUTE_OPTION, &input.route_options),
+        upstreams: watch.kept(UPSTREAM, &input.upstreams),
+        upstream_groups: watch.kept(UPSTREAM_GROUP, &input.upstream_groups),
+        auth_configs: watch.kept(AUTH_CONFIG, &input.auth_configs),
+        tls_secrets: watch.kept(SECRET, &input.tls_secrets),
+        settings: input.settings.clone(),
+        withheld: input.withheld.iter().filter(|object| watch.looks_at(&object.namespace)).cloned().collect(),
     })
+}
+
+/// Which namespaces are looked at.
+struct Watch<'a> {
+    settings: &'a Settings,
+    reports: &'a mut Reports,
+}
+
+// === impl Watch ===
+
+impl Watch<'_> {
+    fn looks_at(&self, namespace: &str) -> bool {
+        let Settings { system_namespace, watch_namespaces, .. } = self.settings;
+        namespace == system_namespace || watch_namespaces.contains(namespace)
+    }
+
+    fn kept<T>(
+        &mut self,
+        kind: &'static str,
+        all: &BTreeMap<ObjectRef, Arc<T>>,
+    ) -> BTreeMap<ObjectRef, Arc<T>> {
+        let mut kept = BTreeMap::new();
+        for (reference, object) in all {
+            if self.looks_at(&reference.namespace) {
+                kept.insert(reference.clone(), Arc::clone(object));
+                continue;
+            }
+            let ObjectRef { namespace, name } = reference;
+            let system = &self.settings.system_namespace;
+            let reason = format!(
+                "its namespace is not watched: spec.watchNamespaces of Settings {system}/{SETTINGS_NAME} does \
+                 not name {namespace:?}"
+            );
+            self.reports.pend(ObjectKey::new(kind, namespace, name), reason);
+        }
+        kept
+    }
 }

@@ -8,14 +8,18 @@ use keyward_resource::kinds::route_table::RouteTable;
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
 use super::kind::ROUTE_TABLE;
+use super::refused::Refused;
 use crate::input::{Input, LastGood};
 
 /// The tables that routes may delegate to. No chain of delegations among them comes back to where it
 /// began.
+#[derive(Default)]
 pub(super) struct Tables {
     used: BTreeMap<ObjectRef, Arc<RouteTable>>,
     /// With the version that is rejected, if it can be read.
     rejected: BTreeMap<ObjectRef, Option<Arc<RouteTable>>>,
+    /// Those of which the last good version is used.
+    outdated: BTreeSet<ObjectRef>,
     /// What is wrong with current versions, also where the last good one is used instead.
     problems: BTreeMap<ObjectRef, String>,
 }
@@ -34,16 +38,21 @@ pub(super) enum Found {
 /// that last is at fault, and its last good version stays.
 pub(super) fn choose(
     input: &Input,
+    refused: &Refused,
     last_good: &LastGood,
     remembered: &mut LastGood,
     reports: &mut Reports,
 ) -> Tables {
     let before = &last_good.route_tables;
-    let mut tables = Tables { used: BTreeMap::new(), rejected: BTreeMap::new(), problems: BTreeMap::new() };
+    let mut tables = Tables::default();
     let mut delegating: Vec<&Arc<RouteTable>> = Vec::new();
     for (reference, table) in &input.route_tables {
         reports.accept(key(reference));
         if withheld(input, reference) {
+            tables.rejected.insert(reference.clone(), Some(Arc::clone(table)));
+        } else if let Some(reasons) = refused.current(&key(reference)) {
+            reasons.iter().for_each(|reason| reports.reject(key(reference), reason.clone()));
+            tables.problems.insert(reference.clone(), reasons.join("; "));
             tables.rejected.insert(reference.clone(), Some(Arc::clone(table)));
         } else if delegates(table).next().is_some() {
             delegating.push(table);
@@ -77,7 +86,8 @@ pub(super) fn choose(
     for reference in tables.rejected.keys().cloned().collect::<Vec<_>>() {
         tables.problems.entry(reference.clone()).or_insert_with(|| "it cannot be used as it is".to_owned());
         let Some(good) = before.get(&reference) else { continue };
-        if circle.add(good).is_none() {
+        let goes = !refused.is_last_good(&key(&reference)) && !is_refused(refused, input, good);
+        if goes && circle.add(good).is_none() {
             let generation = good.meta.generation;
             let reason = format!("the last good version, generation {generation}, is used instead");
             reports.reject(key(&reference), reason.clone());
@@ -85,6 +95,7 @@ pub(super) fn choose(
                 problem.push_str(&format!("; {reason}"));
             }
             tables.rejected.remove(&reference);
+            tables.outdated.insert(reference.clone());
             tables.used.insert(reference, Arc::clone(good));
         } else {
             remembered.route_tables.insert(reference, Arc::clone(good));
@@ -100,6 +111,13 @@ fn key(reference: &ObjectRef) -> ObjectKey {
 
 fn withheld(input: &Input, reference: &ObjectRef) -> bool {
     !input.withheld.is_empty() && input.withheld.contains(&key(reference))
+}
+
+/// Whether it is the version that is not to be used.
+fn is_refused(refused: &Refused, input: &Input, good: &Arc<RouteTable>) -> bool {
+    let reference = good.meta.object_ref();
+    let current = input.route_tables.get(&reference);
+    refused.current(&key(&reference)).is_some() && current.is_some_and(|current| Arc::ptr_eq(current, good))
 }
 
 fn delegates(table: &RouteTable) -> impl Iterator<Item = &Delegate> {
@@ -206,6 +224,11 @@ impl Tables {
     /// Those that exist, and no version of which is used, with the current one if it can be read.
     pub(super) fn rejected(&self) -> &BTreeMap<ObjectRef, Option<Arc<RouteTable>>> {
         &self.rejected
+    }
+
+    /// Whether what is used of it is not what it says.
+    pub(super) fn is_outdated(&self, reference: &ObjectRef) -> bool {
+        self.outdated.contains(reference)
     }
 
     /// What is wrong with current versions.

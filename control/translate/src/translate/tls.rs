@@ -1,5 +1,7 @@
 //! Which Secrets TLS uses, and which version of them.
 
+mod files;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -8,13 +10,15 @@ use keyward_resource::kinds::ssl::{Alpn, CertificateFiles, SslConfig, SslSource,
 use keyward_resource::{ObjectKey, ObjectRef};
 
 use super::kind::SECRET;
-use crate::input::Input;
+use crate::input::{Input, Settings};
 use crate::proxy::{Secret, SecretContent, TlsTerms, names};
 
 /// The Secrets for TLS, with the versions that were used last: a Secret that is gone or broken harms
 /// nobody who is served with it.
 pub(super) struct Secrets<'a> {
     input: &'a Input,
+    /// Below which folder files may be named.
+    files: Option<&'a str>,
     before: BTreeMap<ObjectRef, Arc<TlsSecret>>,
 }
 
@@ -85,8 +89,12 @@ pub(super) fn used<'s>(
 // === impl Secrets ===
 
 impl<'a> Secrets<'a> {
-    pub(super) fn new(input: &'a Input, before: BTreeMap<ObjectRef, Arc<TlsSecret>>) -> Self {
-        Self { input, before }
+    pub(super) fn new(
+        input: &'a Input,
+        settings: &'a Settings,
+        before: BTreeMap<ObjectRef, Arc<TlsSecret>>,
+    ) -> Self {
+        Self { input, files: settings.tls_files.as_deref(), before }
     }
 
     /// TLS towards clients, or why it is not possible. `one_way` holds where the configuration leaves it
@@ -156,14 +164,14 @@ impl<'a> Secrets<'a> {
 
     fn find(&self, source: &SslSource, versions: Versions) -> Result<Found, String> {
         match source {
-            SslSource::Files(files) => Ok(Found {
-                certificate: files
-                    .pair
-                    .as_ref()
-                    .map(|files| Item::CertificateFiles { cert: files.cert.clone(), key: files.key.clone() }),
-                root_ca: files.root_ca.clone().map(Item::RootCaFile),
-                secret: None,
-            }),
+            SslSource::Files(files) => {
+                files::check(files, self.files)?;
+                let pair = files.pair.as_ref();
+                let pair = pair
+                    .map(|files| Item::CertificateFiles { cert: files.cert.clone(), key: files.key.clone() });
+                let root_ca = files.root_ca.clone().map(Item::RootCaFile);
+                Ok(Found { certificate: pair, root_ca, secret: None })
+            }
             SslSource::Secret(reference) => {
                 let current = self.current(reference);
                 let before = self.before.get(reference).filter(|_| versions == Versions::LastGood);

@@ -11,6 +11,7 @@ use keyward_resource::{ObjectKey, ObjectRef, Reports};
 use super::kind::UPSTREAM;
 use super::tls::{self, Item, Secrets, Versions};
 use crate::input::{Input, Settings};
+use crate::own::{self, OwnPort};
 use crate::proxy::{Cluster, ClusterTls, names};
 
 /// The Upstreams, accepted and not.
@@ -18,6 +19,7 @@ pub(super) struct Upstreams {
     standing: BTreeMap<ObjectRef, Standing>,
     used: BTreeMap<ObjectRef, Used>,
     circuit_breakers: CircuitBreakers,
+    own_ports: Vec<OwnPort>,
 }
 
 /// How an Upstream stands.
@@ -49,6 +51,7 @@ pub(super) fn choose(
         standing: BTreeMap::new(),
         used: BTreeMap::new(),
         circuit_breakers: settings.circuit_breakers.clone(),
+        own_ports: settings.own_ports.clone(),
     };
     for (reference, version) in &input.upstreams {
         let key = key(reference);
@@ -109,6 +112,15 @@ fn check(
             "its cluster would be named {}, as the control server's own: choose another name",
             settings.control_cluster
         ));
+    }
+    let own_ports = &settings.own_ports;
+    if let Some(problem) = version.hosts.iter().find_map(|host| own::problem(own_ports, host)) {
+        return Err(problem);
+    }
+    let is_checked = !version.health_checks.is_empty();
+    let mut checked = version.hosts.iter().filter(|_| is_checked);
+    if let Some(problem) = checked.find_map(|host| own::health_check_problem(own_ports, host)) {
+        return Err(problem);
     }
     let tls = version.tls.as_ref().map(|ssl| secrets.upstream(ssl, versions)).transpose();
     tls.map_err(|problem| format!("sslConfig: {problem}"))
@@ -194,7 +206,11 @@ impl Upstreams {
             let (upstream, spec) = (reference.clone(), Arc::clone(&used.version));
             let unset = spec.circuit_breakers == CircuitBreakers::default();
             let breakers = if unset { &self.circuit_breakers } else { &spec.circuit_breakers };
-            (name.clone(), Cluster { name, upstream, circuit_breakers: breakers.clone(), spec, tls })
+            let is_marked = spec.hosts.iter().any(|host| own::may_be_rest(&self.own_ports, host));
+            (
+                name.clone(),
+                Cluster { name, upstream, circuit_breakers: breakers.clone(), spec, tls, is_marked },
+            )
         };
         self.used.iter().map(cluster).collect()
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use keyward_resource::{ObjectKey, ObjectRef};
 
-use self::message::{mentions, places};
+use self::message::{mentions, places, quotes};
 use super::{LISTENER, ROUTE, XdsResources, kind_key};
 use crate::proxy::{Chain, Listener, Route, VirtualHost, names};
 use crate::translate::kind;
@@ -68,15 +68,37 @@ fn named<'a>(chain: &'a Chain, message: &str) -> Vec<Found<'a>> {
     found
 }
 
+/// The hosts and routes that say what a message quotes, such as a regular expression.
+fn quoted<'a>(chain: &'a Chain, message: &str) -> Vec<Found<'a>> {
+    // As it stands in the `Debug` form, which has every word that anybody has said.
+    let quotes: Vec<String> = quotes(message).map(|quote| format!("{quote:?}")).collect();
+    let says = |text: String| quotes.iter().any(|quote| text.contains(quote.as_str()));
+    let mut found: Vec<Found<'a>> = Vec::new();
+    for host in chain.virtual_hosts.iter().filter(|host| says(format!("{host:?}"))) {
+        let routes = host.routes.iter().filter(|route| says(format!("{route:?}")));
+        found.extend(routes.map(|route| (&**host, Some(route))));
+        if found.iter().all(|(other, _)| !std::ptr::eq(*other, &**host)) {
+            found.push((host, None));
+        }
+    }
+    found
+}
+
 fn of_routes(origin: &[ObjectKey], chain: &Chain, message: &str) -> Blame {
     // A place decides: beside it Envoy often writes out the whole route configuration, with all names.
     let placed = placed(chain, message);
     let by_place = !placed.is_empty();
-    let found = if by_place { placed } else { named(chain, message) };
+    let mut found = if by_place { placed } else { named(chain, message) };
+    // What is quoted is a hint: others may have said the same and be at fault with something else.
+    let by_quote = found.is_empty();
+    if by_quote {
+        found = quoted(chain, message);
+    }
     let services: BTreeSet<&ObjectRef> = found.iter().map(|(host, _)| &host.virtual_service).collect();
+    let behind = chain.virtual_hosts.iter().flat_map(|host| &host.made_from);
+    let anybody = Blame::one_of(origin.iter().chain(behind).cloned());
     if services.len() != 1 {
-        let behind = chain.virtual_hosts.iter().flat_map(|host| &host.made_from);
-        return Blame::one_of(origin.iter().chain(behind).cloned());
+        return anybody;
     }
     let mut blamed = Blame::default();
     for (host, route) in found {
@@ -91,7 +113,7 @@ fn of_routes(origin: &[ObjectKey], chain: &Chain, message: &str) -> Blame {
         };
         blamed.join(one);
     }
-    blamed
+    if by_quote { Blame { possible: anybody.possible, ..blamed } } else { blamed }
 }
 
 /// A route is the fault of the object that says it, unless that shares options with others. Those that
@@ -183,7 +205,7 @@ impl XdsResources {
     /// The objects to blame when Envoy refuses this resource with this message.
     ///
     /// A message leads to a route, a virtual host or a filter chain when it has its place or its name, and
-    /// no other one's; from there to the objects that say it.
+    /// no other one's, or at least quotes what nobody else says; from there to the objects that say it.
     #[must_use]
     pub fn blame(&self, type_url: &str, name: &str, message: &str) -> Blame {
         let mut entries = self.origin.iter();

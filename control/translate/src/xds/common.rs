@@ -7,18 +7,15 @@ use envoy_types::pb::envoy::config::core::v3::{
     Address, AggregatedConfigSource, ApiVersion, ConfigSource, Metadata, SocketAddress, address,
     config_source::ConfigSourceSpecifier, socket_address::PortSpecifier,
 };
-use envoy_types::pb::envoy::r#type::matcher::v3::regex_matcher::{EngineType, GoogleRe2};
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
 use envoy_types::pb::envoy::r#type::v3::FractionalPercent;
 use envoy_types::pb::envoy::r#type::v3::fractional_percent::DenominatorType;
 use envoy_types::pb::google::protobuf::{BoolValue, Duration, Struct, UInt32Value, Value, value};
+use keyward_resource::ObjectRef;
 use keyward_resource::kinds::options::RegexRewrite;
-use keyward_resource::{ObjectRef, regex_program_size};
 
 /// The key in `filter_metadata` under which everything generated says where it comes from.
 const ORIGIN: &str = "keyward.io";
-/// Envoy refuses a larger program of a regular expression, unless it is told how large it may be.
-const REGEX_PROGRAM_SIZE: u32 = 100;
 
 /// Everything dynamic comes from here. There is one function because Envoy takes two config sources
 /// that differ in any byte for two subscriptions, and the second of them never gets an answer.
@@ -99,13 +96,10 @@ pub(super) fn duration(duration: std::time::Duration) -> Duration {
 
 /// A regular expression; it has to match all of the text.
 ///
-/// Validation has seen to its size, so a large one says itself that it may be large. Envoy's runtime
-/// could say it for all of them, but only in a bootstrap, and not every proxy is started with ours.
-#[expect(deprecated, reason = "the only way to say it that travels with the configuration")]
+/// Validation has seen to its size. How large it may be Envoy reads in its runtime, which the bootstrap
+/// sets: what an expression could say itself is deprecated, and Envoy warns of each that does.
 pub(super) fn regex(regex: &str) -> RegexMatcher {
-    let large = regex_program_size(regex).filter(|size| *size > REGEX_PROGRAM_SIZE);
-    let engine = large.map(|size| EngineType::GoogleRe2(GoogleRe2 { max_program_size: count(size) }));
-    RegexMatcher { regex: regex.to_owned(), engine_type: engine }
+    RegexMatcher { regex: regex.to_owned(), engine_type: None }
 }
 
 /// What a regular expression matches is replaced.

@@ -17,8 +17,8 @@ pub(super) fn policy(cors: &Cors) -> CorsPolicy {
         allow_methods: cors.allow_methods.join(","),
         allow_headers: cors.allow_headers.join(","),
         expose_headers: cors.expose_headers.join(","),
-        max_age: cors.max_age.clone().unwrap_or_default(),
-        allow_credentials: cors.allow_credentials.then_some(BoolValue { value: true }),
+        max_age: cors.max_age.map(|seconds| seconds.to_string()).unwrap_or_default(),
+        allow_credentials: cors.allow_credentials.filter(|allow| *allow).map(|value| BoolValue { value }),
         ..CorsPolicy::default()
     }
 }

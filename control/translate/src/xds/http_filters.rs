@@ -136,7 +136,7 @@ fn off(filter: HttpFilter) -> HttpFilter {
     HttpFilter { disabled: true, ..filter }
 }
 
-fn native(name: &str, config: Any) -> HttpFilter {
+pub(super) fn native(name: &str, config: Any) -> HttpFilter {
     HttpFilter {
         name: name.to_owned(),
         config_type: Some(ConfigType::TypedConfig(config)),

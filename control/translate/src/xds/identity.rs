@@ -21,8 +21,7 @@ const MAX_SPELLED_OUT: usize = 4;
 pub(super) fn removals(identity_header: &str) -> Vec<HeaderMutation> {
     let separators = identity_header.matches(['-', '_']).count();
     if separators > MAX_SPELLED_OUT {
-        let pattern = identity_header.split(['-', '_']).collect::<Vec<_>>().join("[-_]");
-        return vec![remove_matching(pattern)];
+        return vec![remove_matching(pattern(identity_header))];
     }
     spellings(identity_header).into_iter().map(|name| mutation(Action::Remove(name))).collect()
 }
@@ -30,6 +29,20 @@ pub(super) fn removals(identity_header: &str) -> Vec<HeaderMutation> {
 /// Removes several headers.
 pub(super) fn removals_of(headers: &BTreeSet<String>) -> Vec<HeaderMutation> {
     headers.iter().flat_map(|header| removals(header)).collect()
+}
+
+/// An expression for all spellings. Few of the characters that a name may have are allowed in those of
+/// policies; here that is no matter.
+fn pattern(header: &str) -> String {
+    let mut pattern = String::with_capacity(2 * header.len());
+    for c in header.chars() {
+        match c {
+            '-' | '_' => pattern.push_str("[-_]"),
+            c if c.is_ascii_punctuation() => pattern.extend(['\\', c]),
+            c => pattern.push(c),
+        }
+    }
+    pattern
 }
 
 /// The header with each separator as a hyphen and as an underscore, in every combination.
@@ -55,3 +68,6 @@ fn remove_matching(pattern: String) -> HeaderMutation {
 fn mutation(action: Action) -> HeaderMutation {
     HeaderMutation { action: Some(action) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Whom the refusal of a resource is told to.
 
 use keyward_resource::kinds::options::{RouteOptions, VirtualHostOptions};
-use keyward_resource::kinds::route::{Action, Delegate};
+use keyward_resource::kinds::route::{Action, Delegate, PathMatcher};
 use keyward_resource::kinds::{Route, RouteOption, RouteTable, VirtualHostOption};
 use keyward_resource::{ObjectKey, ObjectRef};
 use keyward_translate::xds::{CLUSTER, LISTENER, ROUTE};
@@ -38,7 +38,7 @@ fn words(objects: &[ObjectKey]) -> Vec<String> {
 }
 
 const ALL: [&str; 4] = [
-    "Gateway default/only",
+    "Gateway keyward-system/only",
     "VirtualService default/ant",
     "VirtualService default/ant.b",
     "VirtualService default/late",
@@ -80,6 +80,36 @@ fn else_everything_is_blamed_that_the_resource_was_made_from() {
     ] {
         assert_eq!(blamed(ROUTE, ROUTES, message), ALL, "{message}");
     }
+}
+
+#[test]
+fn who_says_what_is_quoted_is_blamed_if_it_may_be_its_fault() {
+    let regex = |regex: &str| {
+        let mut route = route("/", "echo", None);
+        route.matchers[0].path = Some(PathMatcher::Regex(regex.to_owned()));
+        route
+    };
+    let mut input = Input::default();
+    gateway("only", ([127, 0, 0, 1], 8080).into()).put(&mut input);
+    upstream("echo", &[("127.0.0.1", 80)]).put(&mut input);
+    let both = vec![regex("/same/.*"), regex(r"/it's\d+/a{200}")];
+    virtual_service("ant", &["a.example.com"], both).put(&mut input);
+    virtual_service("bee", &["b.example.com"], vec![regex("/same/.*"), regex("/other")]).put(&mut input);
+    let resources = resources(&input).into_values().next().expect("the proxy");
+    let size = "RE2 program size of 411 > max program size of 100";
+    let (ant, bee) = ("VirtualService default/ant", "VirtualService default/bee");
+    let is_bee = |object: &ObjectKey| object.to_string() == bee;
+    let said = format!(r"regex '/it's\d+/a{{200}}' {size}");
+    let blame = |said: &str, changed: &dyn Fn(&ObjectKey) -> bool| {
+        words(&resources.blame(ROUTE, ROUTES, said).among(changed))
+    };
+    assert_eq!(blame(&said, &|_| false), [ant]);
+    assert_eq!(blame(&said, &|_| true), [ant]);
+    // It has stood there for long: it is another one's fault.
+    assert_eq!(blame(&said, &is_bee), [bee]);
+    let same = format!("regex '/same/.*' {size}");
+    assert_eq!(blame(&same, &|object| object.kind == "VirtualService"), [ant, bee]);
+    assert_eq!(blame(&same, &is_bee), [bee]);
 }
 
 #[test]
@@ -235,13 +265,13 @@ fn a_listener_with_tls_may_be_the_fault_of_who_says_how_tls_is_spoken() {
     let blamed = |message: &str| words(&resources.blame(LISTENER, LISTENER_NAME, message).named);
     let chains = ["VirtualService default/web", "VirtualService default/shop"];
     for (message, expected) in [
-        ("cannot bind '127.0.0.1:8080': Address already in use", vec!["Gateway default/only"]),
+        ("cannot bind '127.0.0.1:8080': Address already in use", vec!["Gateway keyward-system/only"]),
         ("FilterChains[0]: bad", vec![chains[0]]),
         ("FilterChains[1]: bad", vec![chains[1]]),
         ("filter chain 'listener-127.0.0.1-8080-routes-shop.example.com': bad", vec![chains[1]]),
         ("Failed to initialize cipher suites [ECDHE-A|COMMON]", chains.iter().rev().copied().collect()),
         ("ciphers were rejected when tried individually: ECDHE-A", vec![chains[0]]),
-        ("bad", vec!["Gateway default/only", chains[1], chains[0]]),
+        ("bad", vec!["Gateway keyward-system/only", chains[1], chains[0]]),
     ] {
         assert_eq!(blamed(message), expected, "{message}");
     }

@@ -81,7 +81,7 @@ fn options() -> impl Strategy<Value = RouteOptions> {
 }
 
 fn matchers() -> impl Strategy<Value = Vec<Matcher>> {
-    let header = select(&["x-team", "api-key", "x-fine"][..]).prop_map(|name| HeaderMatcher {
+    let header = select(&["x-team", "api-key", "x-fine", "x-user-id"][..]).prop_map(|name| HeaderMatcher {
         name: name.to_owned(),
         value: ValueMatcher::Present,
         invert: false,
@@ -170,15 +170,19 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
     });
     let route_option = (named(&OPTIONS), options())
         .prop_map(|(meta, options)| Change::RouteOption(RouteOption { meta, options, warnings: Vec::new() }));
-    let auth = (select(&CONFIGS[..]), any::<[bool; 2]>()).prop_map(|(name, [selects, tells])| {
+    let told = prop::option::of(select(&["x-team", "x-fine", "api-key"][..]));
+    let taken = select(&["api-key", "api-key", "x-team"][..]);
+    let auth = (select(&CONFIGS[..]), any::<bool>(), told, taken).prop_map(|(name, selects, told, taken)| {
         let mut config = auth_config(name);
         let step = &mut config.steps[0].api_key_auth;
+        taken.clone_into(&mut step.header_name);
         if !selects {
             step.label_selector.clear();
         }
-        if tells {
+        // As everybody else who writes one, nobody here sets the header in which it looks for its key.
+        if let Some(told) = told.filter(|told| *told != taken) {
             let entry = MetadataEntry { name: "team".to_owned(), required: false };
-            step.headers_from_metadata.insert("x-team".to_owned(), entry);
+            step.headers_from_metadata.insert(told.to_owned(), entry);
         }
         Change::Auth(config)
     });

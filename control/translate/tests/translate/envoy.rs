@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use envoy_types::pb::envoy::config::bootstrap::v3::Bootstrap;
 use envoy_types::pb::envoy::config::bootstrap::v3::bootstrap::{DynamicResources, StaticResources};
+use envoy_types::pb::envoy::config::bootstrap::v3::runtime_layer::LayerSpecifier;
+use envoy_types::pb::envoy::config::bootstrap::v3::{Bootstrap, LayeredRuntime, RuntimeLayer};
 use envoy_types::pb::envoy::config::cluster::v3::Cluster;
 use envoy_types::pb::envoy::config::cluster::v3::cluster::{ClusterDiscoveryType, DiscoveryType};
 use envoy_types::pb::envoy::config::core::v3::grpc_service::{EnvoyGrpc, TargetSpecifier};
@@ -22,7 +23,8 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::{
     HttpConnectionManager, http_filter,
 };
-use envoy_types::pb::google::protobuf::Any;
+use envoy_types::pb::google::protobuf::{Any, Struct, Value, value};
+use keyward_resource::MAX_REGEX_PROGRAM_SIZE;
 use keyward_resource::kinds::ExtAuth;
 use keyward_resource::kinds::options::HostRewrite;
 use keyward_translate::xds::{FILTER_NAME, GUARD_NAME};
@@ -95,6 +97,7 @@ fn envoy_takes_an_empty_proxy() {
 fn validate(decoded: &Decoded, settings: &Settings) {
     let (ok, said) = verdict(decoded, settings);
     assert!(ok, "envoy refuses the configuration:\n{said}");
+    assert!(!said.to_lowercase().contains("deprecated"), "envoy will not take it for ever:\n{said}");
 }
 
 /// What Envoy says to a configuration that it must not take.
@@ -166,14 +169,23 @@ pub(crate) fn bootstrap(decoded: &Decoded, settings: &Settings, filter: Filter) 
             clusters: control,
             secrets: decoded.secrets.clone(),
         }),
+        layered_runtime: Some(runtime()),
         ..Bootstrap::default()
     }
+}
+
+/// As a bootstrap of a proxy has it.
+fn runtime() -> LayeredRuntime {
+    let size = Value { kind: Some(value::Kind::NumberValue(MAX_REGEX_PROGRAM_SIZE.into())) };
+    let fields = [("re2.max_program_size.error_level".to_owned(), size)].into();
+    let layer = LayerSpecifier::StaticLayer(Struct { fields });
+    LayeredRuntime { layers: vec![RuntimeLayer { name: "keyward".to_owned(), layer_specifier: Some(layer) }] }
 }
 
 /// A cluster named as the control server's, made by the code under test.
 fn control_cluster(settings: &Settings) -> XdsResources {
     let mut input = Input::default();
-    upstream("control", &[("localhost", 9977)]).put(&mut input);
+    upstream("control", &[("localhost", 9978)]).put(&mut input);
     let output = translate(&input, settings, &keyward_translate::LastGood::default());
     let mut proxy = output.proxies.into_values().next().expect("the default proxy");
     proxy.clusters.values_mut().for_each(|cluster| cluster.name.clone_from(&settings.control_cluster));

@@ -80,14 +80,14 @@ pub(crate) fn secrets() -> impl Strategy<Value = Vec<TlsSecret>> {
 pub(crate) fn gateways() -> impl Strategy<Value = Gateway> {
     let proxies = subsequence(PROXIES, 1..=2);
     let only = prop_oneof![Just(Vec::new()), prop::collection::vec(name(), 1..3)];
-    (stored(), 8080..8082_u16, proxies, only, any::<bool>()).prop_map(|(meta, port, proxies, only, ssl)| {
-        Gateway {
-            meta,
-            ssl,
-            proxy_names: proxies.into_iter().map(str::to_owned).collect(),
-            selection: Selection::of(only.into_iter().map(|name| ObjectRef::new("default", name)).collect()),
-            ..gateway("", ([127, 0, 0, 1], port).into())
-        }
+    let namespace = select(&["default", "keyward-system"][..]);
+    let parts = (stored(), namespace, 8080..8082_u16, proxies, only, any::<bool>());
+    parts.prop_map(|(meta, namespace, port, proxies, only, ssl)| Gateway {
+        meta: Meta { namespace: namespace.to_owned(), ..meta },
+        ssl,
+        proxy_names: proxies.into_iter().map(str::to_owned).collect(),
+        selection: Selection::of(only.into_iter().map(|name| ObjectRef::new("default", name)).collect()),
+        ..gateway("", ([127, 0, 0, 1], port).into())
     })
 }
 

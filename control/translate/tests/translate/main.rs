@@ -7,6 +7,7 @@ mod decoded;
 mod envoy;
 mod generators;
 mod golden;
+mod headers;
 mod live;
 mod properties;
 mod routing;

@@ -16,7 +16,9 @@ use keyward_resource::kinds::{
     Upstream, UpstreamGroup, VirtualHostOption, VirtualService,
 };
 use keyward_resource::{Meta, ObjectRef, Resource, admit, decode, kind};
-use keyward_translate::{FilterCode, Input, LastGood, Routing, Settings, XdsResources, translate, xds};
+use keyward_translate::{
+    FilterCode, Input, LastGood, OwnPort, OwnService, Routing, Settings, XdsResources, translate, xds,
+};
 
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -30,11 +32,23 @@ pub(crate) fn settings() -> Settings {
         default_gateway: SocketAddr::from(([127, 0, 0, 1], 8080)),
         default_tls_gateway: SocketAddr::from(([127, 0, 0, 1], 8443)),
         one_way_tls: false,
+        tls_files: Some("/testdata".to_owned()),
         watch_namespaces: BTreeSet::new(),
         control_cluster: "keyward_control".to_owned(),
+        own_ports: own_ports(),
         circuit_breakers: CircuitBreakers::default(),
         routing: Routing::default(),
     }
+}
+
+/// As `keyward serve` has them unless told otherwise.
+fn own_ports() -> Vec<OwnPort> {
+    let port = |port, service| OwnPort { address: SocketAddr::from(([127, 0, 0, 1], port)), service };
+    vec![
+        port(9080, OwnService::Rest),
+        port(9977, OwnService::Xds { certified: false }),
+        port(19000, OwnService::Admin),
+    ]
 }
 
 pub(crate) fn filter() -> FilterCode {
@@ -131,8 +145,9 @@ pub(crate) fn virtual_service(name: &str, domains: &[&str], routes: Vec<Route>) 
     }
 }
 
+/// One of the installation, in whose place no default one stands.
 pub(crate) fn gateway(name: &str, address: SocketAddr) -> Gateway {
-    Gateway::new(meta("default", name, ""), address.ip(), address.port())
+    Gateway::new(meta("keyward-system", name, ""), address.ip(), address.port())
 }
 
 /// A Secret with a certificate or with root certificates of `testdata/tls`, or both.

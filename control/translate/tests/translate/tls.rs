@@ -9,11 +9,11 @@ use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
     CommonTlsContext, DownstreamTlsContext, UpstreamTlsContext,
 };
 use keyward_resource::kinds::Upstream;
-use keyward_resource::kinds::ssl::{SslSource, UpstreamSslConfig};
+use keyward_resource::kinds::ssl::{SslFiles, SslSource, UpstreamSslConfig};
 use keyward_resource::{ObjectKey, ObjectRef, State};
 use keyward_translate::proxy::{Listener, Proxy, names};
 use keyward_translate::xds::SECRET;
-use keyward_translate::{Input, LastGood, Output, translate, xds};
+use keyward_translate::{Input, LastGood, Output, Settings, translate, xds};
 use prop::sample::select;
 use proptest::prelude::*;
 
@@ -104,6 +104,35 @@ fn holds(bytes: &[u8], line: &str) -> bool {
 
 fn fresh(input: &Input) -> Output {
     translate(input, &settings(), &LastGood::default())
+}
+
+/// Whoever runs the installation has to say so first.
+#[test]
+fn no_file_is_read_unless_a_folder_is_named() {
+    let mut upstream = upstream("files", &[("127.0.0.1", 443)]);
+    let files = SslFiles { pair: None, root_ca: Some("/testdata/tls/ca.crt".to_owned()) };
+    let source = Some(SslSource::Files(files));
+    upstream.tls = Some(UpstreamSslConfig { source, ..UpstreamSslConfig::default() });
+    let mut input = Input::default();
+    upstream.put(&mut input);
+    let key = ObjectKey::new("Upstream", "default", "files");
+    let state = |settings: &Settings| {
+        let output = translate(&input, settings, &LastGood::default());
+        let proxies = format!("{:?}", output.proxies);
+        let told = proxies.contains("/testdata/tls/ca.crt");
+        (output.reports.get(&key).expect("a report").clone(), told)
+    };
+    let (report, told) = state(&settings());
+    assert_eq!((report.state, told), (State::Accepted, true));
+    // Also what was right once is not read any more.
+    let before = translate(&input, &settings(), &LastGood::default()).last_good;
+    let nowhere = Settings { tls_files: None, ..settings() };
+    let after = translate(&input, &nowhere, &before);
+    assert_eq!(after.reports.get(&key).expect("a report").state, State::Rejected);
+    assert!(after.proxies.values().all(|proxy| proxy.clusters.is_empty() && proxy.secrets.is_empty()));
+    let (report, told) = state(&nowhere);
+    assert_eq!((report.state, told), (State::Rejected, false));
+    assert!(report.reasons[0].contains("keyward serve --tls-files"), "{:?}", report.reasons);
 }
 
 proptest! {

@@ -8,7 +8,7 @@ use crate::meta::{Meta, ObjectRef};
 use crate::metadata::{self, REFERENCE};
 use crate::reader::{Node, Object};
 use crate::schema::{Field, Message, Type};
-use crate::syntax;
+use crate::syntax::{self, headers};
 
 /// `spec.configs[].apiKeyAuth`, the storage block and the deprecated fields made one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,12 @@ pub(super) static API_KEY_AUTH: Message = Message {
     doc: "A request must carry the API key of a Secret. The name of the Secret is the identity of the caller, \
           which the upstream is told in the header `x-user-id`.",
     fields: &[
-        Field::new("headerName", Type::String, "The header that carries the key. Default `api-key`."),
+        Field::new(
+            "headerName",
+            Type::String,
+            "The header that carries the key. Default `api-key`. Headers with another meaning, such as `host`, \
+             `cookie` and `x-forwarded-for`, are refused; `authorization` is not.",
+        ),
         Field::new(
             "keySource",
             Type::Object(&KEY_SOURCE),
@@ -66,8 +71,9 @@ pub(super) static API_KEY_AUTH: Message = Message {
         Field::new(
             "headersFromMetadataEntry",
             Type::Map(&Type::Object(&METADATA_ENTRY)),
-            "Headers for the upstream by name, and which entry in the data of the Secret fills each. What the \
-             client sends in these headers is removed.",
+            "Headers for the upstream by name, and which entry in the data of the Secret fills each. While a route \
+             uses the AuthConfig, what clients send in these headers is removed from every request to its proxy, \
+             so headers with another meaning are refused.",
         ),
         Field::new(
             "headersFromMetadata",
@@ -144,22 +150,27 @@ pub(super) fn read(node: Node<'_>, meta: &Meta, warnings: &mut Vec<String>) -> O
         warnings.push("skipMetadataValidation has no effect: checking costs nothing here".to_owned());
     }
     // The deprecated fields are checked even where newer ones make them void.
-    let older = auth.or("headersFromMetadata", BTreeMap::new(), headers);
-    let newer = auth.or("headersFromMetadataEntry", BTreeMap::new(), headers);
+    let older = auth.or("headersFromMetadata", BTreeMap::new(), told);
+    let newer = auth.or("headersFromMetadataEntry", BTreeMap::new(), told);
     let deprecated = selection(&auth, meta);
     let storage = auth.maybe("k8sSecretApikeyStorage", |storage| selection(&storage.object(&STORAGE)?, meta));
     let deprecated = deprecated?;
     let (label_selector, secret_refs) = storage?.unwrap_or(deprecated);
     let mut headers_from_metadata = older?;
     headers_from_metadata.extend(newer?);
-    Some(ApiKeyAuth {
+    let read = ApiKeyAuth {
         header_name: header_name?,
         places: places?,
         label_selector,
         secret_refs,
         forward_key: forward_key?,
         headers_from_metadata,
-    })
+    };
+    if read.selects_nothing() {
+        node.required(ApiKeyAuth::SELECTS_NOTHING);
+        return None;
+    }
+    Some(read)
 }
 
 fn header_name(node: Node<'_>) -> Option<String> {
@@ -167,7 +178,7 @@ fn header_name(node: Node<'_>) -> Option<String> {
     if name.is_empty() {
         return Some(DEFAULT_HEADER.to_owned());
     }
-    match syntax::key_header(&name, IDENTITY_HEADER) {
+    match headers::key_header(&name, IDENTITY_HEADER) {
         Ok(()) => Some(name),
         Err(why) => {
             node.invalid(why);
@@ -183,48 +194,70 @@ fn selection(fields: &Object<'_>, meta: &Meta) -> Option<(BTreeMap<String, Strin
     Some((labels?, refs?))
 }
 
-fn headers(node: Node<'_>) -> Option<BTreeMap<String, MetadataEntry>> {
+fn told(node: Node<'_>) -> Option<BTreeMap<String, MetadataEntry>> {
     let entries = node.entries()?;
-    let mut headers = BTreeMap::new();
+    let mut told = BTreeMap::new();
     let mut valid = true;
     for (key, node) in entries.iter() {
         let name = key.to_ascii_lowercase();
-        if let Err(why) = syntax::set_header(&name, IDENTITY_HEADER) {
+        if let Err(why) = headers::told_header(&name, IDENTITY_HEADER) {
             node.invalid_key(why);
             valid = false;
         }
         match entry(node) {
-            Some(_) if headers.contains_key(&name) => {
+            Some(_) if told.contains_key(&name) => {
                 node.invalid_key("names a header that stands there in other letters too");
                 valid = false;
             }
             Some(entry) => {
-                headers.insert(name, entry);
+                told.insert(name, entry);
             }
             None => valid = false,
         }
     }
-    valid.then_some(headers)
+    valid.then_some(told)
 }
 
 fn entry(node: Node<'_>) -> Option<MetadataEntry> {
     let fields = node.object(&METADATA_ENTRY)?;
     let name = fields.required("name", "the name of an entry in the data of the Secret");
-    let name = name.and_then(|node| {
-        let name = metadata::word(&node, syntax::data_key)?;
-        if is_about_the_key(&name) {
-            node.invalid("is about the key itself and goes into no header");
-            return None;
-        }
-        Some(name)
-    });
+    let name = name.and_then(|node| metadata::word(&node, entry_name));
     let required = fields.flag("required", false);
     Some(MetadataEntry { name: name?, required: required? })
+}
+
+fn entry_name(name: &str) -> syntax::Check {
+    if is_about_the_key(name) {
+        return Err(
+            "is about the key itself and goes into no header: forwardKey: true keeps the key in its own",
+        );
+    }
+    syntax::data_key(name)
 }
 
 // === impl ApiKeyAuth ===
 
 impl ApiKeyAuth {
+    /// What is wrong with the headers that it names, where this header carries the identity: the same rules
+    /// as when it is written, when the identity header is not known.
+    #[must_use]
+    pub fn header_problems(&self, identity_header: &str) -> Vec<String> {
+        let only = self.places.is_empty().then_some(("headerName", self.header_name.as_str()));
+        let places = self.places.iter().filter_map(|place| match place {
+            KeyPlace::Header { name, .. } => Some(("keySource", name.as_str())),
+            KeyPlace::QueryParam(_) | KeyPlace::Cookie(_) => None,
+        });
+        let key = only.into_iter().chain(places).filter_map(|(field, name)| {
+            let why = headers::key_header(name, identity_header).err()?;
+            Some(format!("{field}: {name} {why}"))
+        });
+        let told = self.headers_from_metadata.keys().filter_map(|name| {
+            let why = headers::told_header(name, identity_header).err()?;
+            Some(format!("headersFromMetadataEntry: {name} {why}"))
+        });
+        key.chain(told).collect()
+    }
+
     /// Why an `AuthConfig` that [selects nothing](Self::selects_nothing) is rejected.
     pub const SELECTS_NOTHING: &str =
         "it selects no Secret: give labelSelector or apiKeySecretRefs, else no key could ever be valid";

@@ -4,7 +4,7 @@ use super::api_key::IDENTITY_HEADER;
 use crate::metadata;
 use crate::reader::{Node, Object};
 use crate::schema::{Field, Message, Type};
-use crate::syntax;
+use crate::syntax::{self, headers};
 
 /// Where a key may stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +114,7 @@ fn header(node: Node<'_>) -> Option<KeyPlace> {
     let fields = node.object(&SOURCE_HEADER)?;
     let name = fields.required("header", "names the header").and_then(|node| {
         let name = node.string()?.to_ascii_lowercase();
-        match syntax::key_header(&name, IDENTITY_HEADER) {
+        match headers::key_header(&name, IDENTITY_HEADER) {
             Ok(()) => Some(name),
             Err(why) => {
                 node.invalid(why);

@@ -214,7 +214,7 @@ fn header_match(node: Node<'_>) -> Option<HeaderMatch> {
 
 fn range(node: Node<'_>) -> Option<HeaderCondition> {
     let fields = node.object(&tables::RANGE)?;
-    let number = |key: &'static str| fields.or(key, 0, |node| node.integer(i64::MIN..=i64::MAX));
+    let number = |key: &'static str| fields.or(key, 0, |node| node.long(i64::MIN..=i64::MAX));
     let (start, end) = (number("start"), number("end"));
     let (start, end) = (start?, end?);
     if start >= end {

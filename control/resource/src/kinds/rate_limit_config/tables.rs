@@ -236,8 +236,8 @@ pub(super) static RANGE: Message = Message {
     name: "RateLimitRange",
     doc: "Whole numbers from the start to before the end.",
     fields: &[
-        Field::new("start", Type::Integer(i64::MIN, i64::MAX), "The first number. Default 0."),
-        Field::new("end", Type::Integer(i64::MIN, i64::MAX), "The number behind the last one. Default 0."),
+        Field::new("start", Type::Long(i64::MIN, i64::MAX), "The first number. Default 0."),
+        Field::new("end", Type::Long(i64::MIN, i64::MAX), "The number behind the last one. Default 0."),
     ],
     unsupported: &[],
 };

@@ -53,12 +53,10 @@ pub(crate) const UPGRADES: Type = Type::List(&Type::Object(&UPGRADE));
 
 static UPGRADE: Message = Message {
     name: "ProtocolUpgrade",
-    doc: "A protocol that a request may change to: one of its fields.",
-    fields: &[
-        Field::new("websocket", Type::Object(&UPGRADE_SPEC), "WebSocket."),
-        Field::new("connect", Type::Object(&UPGRADE_SPEC), "A tunnel by the method CONNECT."),
-    ],
-    unsupported: &[],
+    doc: "A protocol that a request may change to.",
+    fields: &[Field::new("websocket", Type::Object(&UPGRADE_SPEC), "WebSocket.")],
+    // No matcher takes a CONNECT request, so nothing could be upgraded.
+    unsupported: &["connect"],
 };
 
 static UPGRADE_SPEC: Message = Message {
@@ -134,14 +132,7 @@ pub(crate) fn upgrades(node: Node<'_>) -> Option<Vec<Upgrade>> {
 
 fn upgrade(node: Node<'_>) -> Option<Upgrade> {
     let fields = node.object(&UPGRADE)?;
-    let (kind, spec) = match alternative(&fields, &["websocket", "connect"])? {
-        Some(("websocket", node)) => (UpgradeKind::WebSocket, node),
-        Some((_, node)) => (UpgradeKind::Connect, node),
-        None => {
-            fields.choice("websocket", "an upgrade needs websocket or connect");
-            return None;
-        }
-    };
+    let spec = fields.choice("websocket", "an upgrade needs websocket")?;
     let enabled = spec.object(&UPGRADE_SPEC)?.flag("enabled", true);
-    Some(Upgrade { kind, enabled: enabled? })
+    Some(Upgrade { kind: UpgradeKind::WebSocket, enabled: enabled? })
 }

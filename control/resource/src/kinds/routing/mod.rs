@@ -9,6 +9,7 @@ pub(crate) mod extauth;
 pub(crate) mod faults;
 pub(crate) mod format;
 pub(crate) mod headers;
+mod idle;
 pub(crate) mod matcher;
 pub(crate) mod names;
 pub(crate) mod reach;

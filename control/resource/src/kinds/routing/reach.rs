@@ -18,9 +18,8 @@ struct Earlier<'a> {
     regexes: BTreeMap<&'a str, Vec<(usize, &'a Matcher)>>,
 }
 
-/// Warns of routes that stand behind others that match all their requests. `place` is where the routes
-/// stand.
-pub(crate) fn never_reached(routes: &[Route], scope: Scope<'_>, place: &str) -> Vec<String> {
+/// Warns of routes that stand behind others that match all their requests.
+pub(crate) fn never_reached(routes: &[Route], scope: Scope<'_>) -> Vec<String> {
     let all = Matcher { path: Some(PathMatcher::Prefix("/".to_owned())), ..Matcher::default() };
     let mut earlier = Earlier::default();
     let mut warnings = Vec::new();
@@ -46,10 +45,10 @@ pub(crate) fn never_reached(routes: &[Route], scope: Scope<'_>, place: &str) -> 
         };
         let hiding: Option<Vec<usize>> =
             matchers.iter().map(|matcher| earlier.hiding(matcher, covers)).collect();
-        if let Some(first) = hiding.and_then(|hiding| hiding.first().copied()) {
-            warnings.push(format!(
-                "{place}.routes[{index}] is never reached: routes[{first}] matches all its requests"
-            ));
+        let first = hiding.and_then(|hiding| hiding.first().copied());
+        if let Some((first, hiding)) = first.and_then(|first| Some((first, routes.get(first)?))) {
+            let (this, hiding) = (route.label(index), hiding.label(first));
+            warnings.push(format!("{this} is never reached: {hiding} matches all its requests"));
         }
         // What no delegated route matches goes on to the next route.
         if !matches!(route.action, Action::Delegate(_)) {

@@ -115,7 +115,7 @@ pub(crate) fn read(node: Node<'_>, context: &mut Context<'_>) -> Option<RouteOpt
     let max_stream_duration = options.maybe("maxStreamDuration", max_stream_duration);
     let retries = retries::read(&options, context);
     let header_manipulation = headers::read(&options);
-    let cors = cors::read(&options, context);
+    let cors = cors::of_route(&options, context);
     let faults = options.maybe("faults", |node| faults::read(node, context));
     let shadowing = options.maybe("shadowing", |node| faults::shadowing(node, context));
     let upgrades = options.maybe("upgrades", balance::upgrades);

@@ -1,7 +1,7 @@
 //! Reads routes.
 
 use super::matcher::{self, PathRule};
-use super::{Context, Scope, action, all, alternative, delegate, redirect, refs, route_options};
+use super::{Context, Scope, action, all, alternative, delegate, idle, redirect, refs, route_options};
 use crate::kinds::options::RouteOptions;
 use crate::kinds::route::{Action, Route};
 use crate::reader::{Node, Object};
@@ -60,8 +60,26 @@ const ACTIONS: &[&str] = &["routeAction", "redirectAction", "directResponseActio
 
 /// Reads a list of routes.
 pub(crate) fn read(node: Node<'_>, scope: Scope<'_>, warnings: &mut Vec<String>) -> Option<Vec<Route>> {
-    let mut context = Context { meta: scope.meta(), warnings };
-    all(node, |item| route(item, scope, &mut context))
+    let mut index = 0;
+    all(node, |item| {
+        let mut of_route = Vec::new();
+        let mut context = Context { meta: scope.meta(), warnings: &mut of_route };
+        let place = item.place();
+        let route = route(item, scope, &mut context);
+        if let Some(route) = &route {
+            of_route.extend(idle::options(route));
+            let label = route.label(index);
+            warnings.extend(of_route.iter().map(|warning| name(warning, &place, &label)));
+        }
+        index += 1;
+        route
+    })
+}
+
+/// A warning that calls a route by its name, as all others do, and not by its place in the object.
+fn name(warning: &str, place: &str, label: &str) -> String {
+    let rest = warning.strip_prefix(place).unwrap_or(warning);
+    format!("{label}: {}", rest.trim_start_matches(['.', ':', ' ']))
 }
 
 fn route(node: Node<'_>, scope: Scope<'_>, context: &mut Context<'_>) -> Option<Route> {
@@ -112,9 +130,7 @@ fn action(fields: &Object<'_>, context: &mut Context<'_>) -> Option<Action> {
 fn without_effect(fields: &Object<'_>, context: &mut Context<'_>) {
     for key in ["inheritableMatchers", "inheritablePathMatchers"] {
         if let Some(node) = fields.optional(key) {
-            context
-                .warnings
-                .push(format!("{}: has no effect: the route inherits from nothing", node.place()));
+            context.warnings.push(format!("{} has no effect: the route inherits from nothing", node.place()));
         }
     }
 }

@@ -13,6 +13,7 @@ pub(crate) static OPTIONS: Message = Message {
         retries::FIELD,
         headers::FIELD,
         cors::FIELD,
+        cors::MERGE,
         Field::new(
             "includeRequestAttemptCount",
             Type::Boolean,
@@ -27,7 +28,6 @@ pub(crate) static OPTIONS: Message = Message {
     ],
     unsupported: &[
         "bufferPerRoute",
-        "corsPolicyMergeSettings",
         "csrf",
         "dlp",
         "extProc",
@@ -57,19 +57,16 @@ pub(crate) fn read(node: Node<'_>, context: &mut Context<'_>) -> Option<VirtualH
     let extauth = extauth::read(&options, context.meta);
     let retries = retries::read(&options, context);
     let header_manipulation = headers::read(&options);
-    let cors = cors::read(&options, context);
+    let cors = cors::of_host(&options, context);
+    let cors_merge = cors::merge(&options);
     let request_count = options.maybe("includeRequestAttemptCount", |node| node.boolean());
     let response_count = options.maybe("includeAttemptCountInResponse", |node| node.boolean());
-    let cors = cors?;
-    if cors.as_ref().is_some_and(|cors| cors.disable_for_route) {
-        let place = node.place();
-        context.warnings.push(format!("{place}.cors: disableForRoute has no effect but on a route"));
-    }
     Some(VirtualHostOptions {
         extauth: extauth?,
         retries: retries?,
         header_manipulation: header_manipulation?,
-        cors,
+        cors: cors?,
+        cors_merge: cors_merge?,
         include_request_attempt_count: request_count?,
         include_attempt_count_in_response: response_count?,
     })

@@ -107,8 +107,8 @@ pub(super) static GLOO: Message = Message {
         Field::new(
             "regexMaxProgramSize",
             Type::Integer(1, 4_294_967_295),
-            "Accepted, without an effect. Every proxy is told how large a program each of its regular \
-             expressions becomes, and expressions that are too large for it are refused always.",
+            "Accepted, without an effect. Every proxy takes as large expressions as are accepted here: \
+             its bootstrap says so.",
         ),
         Field::new(
             "circuitBreakers",
@@ -347,8 +347,8 @@ pub(super) static EXTAUTH: Message = Message {
         Field::new(
             "userIdHeader",
             Type::String,
-            "The request header in which the upstream is told who calls. What clients send in it is removed. \
-             Default `x-user-id`.",
+            "The request header in which the upstream is told who calls. What clients send in it is removed, so \
+             headers with another meaning are refused. Default `x-user-id`.",
         ),
         Field::new(
             "failureModeAllow",

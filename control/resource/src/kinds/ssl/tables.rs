@@ -17,7 +17,8 @@ pub(crate) static SSL_CONFIG: Message = Message {
         Field::new(
             "sslFiles",
             Type::Object(&SSL_FILES),
-            "Files on the machine of the proxy, instead of a Secret. tlsCert and tlsKey are needed.",
+            "Files on the machine of the proxy, instead of a Secret, below the folder that `keyward serve \
+             --tls-files` names. tlsCert and tlsKey are needed.",
         ),
         Field::new(
             "sniDomains",
@@ -62,7 +63,8 @@ pub(crate) static UPSTREAM_SSL_CONFIG: Message = Message {
         Field::new(
             "sslFiles",
             Type::Object(&SSL_FILES),
-            "Files on the machine of the proxy, instead of a Secret.",
+            "Files on the machine of the proxy, instead of a Secret, below the folder that `keyward serve \
+             --tls-files` names.",
         ),
         Field::new(
             "sni",
@@ -92,7 +94,9 @@ pub(crate) static UPSTREAM_SSL_CONFIG: Message = Message {
 
 pub(super) static SSL_FILES: Message = Message {
     name: "SslFiles",
-    doc: "Files on the machine of the proxy, PEM. The proxy reads them when it takes the configuration.",
+    doc: "Files on the machine of the proxy, PEM. The proxy reads them when it takes the configuration. Their \
+          paths are absolute, without `..`, and below the folder that `keyward serve --tls-files` names; \
+          without that flag none is allowed.",
     fields: &[
         Field::new(
             "tlsCert",

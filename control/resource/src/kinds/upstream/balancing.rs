@@ -148,12 +148,12 @@ static RING_HASH_CONFIG: Message = Message {
     fields: &[
         Field::new(
             "minimumRingSize",
-            Type::Integer(0, MAX_RING as i64),
+            Type::Long(0, MAX_RING as i64),
             "The least number of points; 0 means the default. Default 1024.",
         ),
         Field::new(
             "maximumRingSize",
-            Type::Integer(0, MAX_RING as i64),
+            Type::Long(0, MAX_RING as i64),
             "The greatest number of points, not below the least; 0 means the default. Default 8388608.",
         ),
     ],
@@ -258,7 +258,7 @@ fn ring_hash(node: Node<'_>) -> Option<LbPolicy> {
 fn ring(fields: &Object<'_>) -> Option<(Option<u64>, Option<u64>)> {
     let size = |key: &'static str| {
         fields.or(key, None, |node| {
-            let size = u64::try_from(node.integer(0..=i64::try_from(MAX_RING).ok()?)?).ok()?;
+            let size = u64::try_from(node.long(0..=i64::try_from(MAX_RING).ok()?)?).ok()?;
             Some(Some(size).filter(|size| *size != 0))
         })
     };

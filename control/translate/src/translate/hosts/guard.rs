@@ -1,8 +1,8 @@
 //! What routes must not do with the headers of authentication.
 //!
 //! The filter changes headers, and Envoy then looks for the route once more. A route that asks for a
-//! header which the filter sets or takes away would be another one the second time, under the
-//! authentication of the first.
+//! header which the filter takes away would be another one the second time, under the authentication of
+//! the first. For headers that it sets, see [`headers`](super::super::headers).
 
 use std::collections::BTreeSet;
 
@@ -11,6 +11,7 @@ use keyward_resource::ObjectKey;
 use keyward_resource::kinds::options::{HeaderManipulation, HeaderToAdd};
 
 use super::super::Known;
+use super::super::headers::folded;
 use super::{Compiler, closed_route};
 use crate::proxy::{Auth, Route, RouteMatcher};
 
@@ -23,18 +24,6 @@ fn tells(key: &Step, names: &impl Fn(&str) -> bool) -> bool {
 // === impl Compiler ===
 
 impl Compiler<'_> {
-    /// A header that is asked for and that authentication sets.
-    pub(super) fn refused(&self, matcher: &RouteMatcher) -> Option<String> {
-        let set = |name: &str| self.known.auth_headers.contains(name);
-        matcher.headers.iter().find(|header| set(&header.name)).map(|header| header.name.clone())
-    }
-
-    /// Without the conditions that are refused: it means more requests then, never fewer.
-    pub(super) fn without_refused(&self, mut matcher: RouteMatcher) -> RouteMatcher {
-        matcher.headers.retain(|header| !self.known.auth_headers.contains(&header.name));
-        matcher
-    }
-
     /// A key is taken out of the request once it is verified, unless it is forwarded: see above. Only
     /// routes of the same virtual host can be found in place of each other.
     pub(super) fn close_matchers_on_removed_keys(&mut self) {
@@ -57,7 +46,7 @@ impl Compiler<'_> {
             };
             let why = format!(
                 "a matcher of {} asks for {} {}, which is taken out of a request with a valid key",
-                route.path, asked.0, asked.1
+                route.label, asked.0, asked.1
             );
             let what = format!(
                 "every request that it could mean is denied with 403; forwardKey: true keeps the {}",
@@ -68,8 +57,8 @@ impl Compiler<'_> {
             matcher.headers.retain(|header| !removed.contains(&header.name));
             matcher.query_parameters.retain(|asked| !removed_parameters.contains(&asked.name));
             let closed = closed_route(&self.reference(), &self.host_name, &[], matcher, why);
-            let (path, from) = (route.path.clone(), route.from.clone());
-            *route = Route { path, from, ..closed };
+            let (path, label, from) = (route.path.clone(), route.label.clone(), route.from.clone());
+            *route = Route { path, label, from, ..closed };
         }
         self.routes = routes;
     }
@@ -85,7 +74,7 @@ impl Compiler<'_> {
     ) -> Option<HeaderManipulation> {
         let mut headers = headers?.clone();
         let known = self.known;
-        let keys: Vec<&Step> = auth.iter().flat_map(|auth| known.auth_configs.steps(auth)).collect();
+        let steps: Vec<&Step> = auth.iter().flat_map(|auth| known.auth_configs.steps(auth)).collect();
         let mut refused = Vec::new();
         let mut keep = |header: &HeaderToAdd, where_to: &str, why: Option<&'static str>| {
             if let Some(why) = why {
@@ -97,7 +86,7 @@ impl Compiler<'_> {
         headers.request_add.retain(|header| keep(header, "request", known.refused_in_request(header)));
         headers
             .response_add
-            .retain(|header| keep(header, "response", known.refused_in_response(header, &keys)));
+            .retain(|header| keep(header, "response", known.refused_in_response(header, &steps)));
         refused.into_iter().for_each(|reason| self.warn(owner, reason));
         (headers != HeaderManipulation::default()).then_some(headers)
     }
@@ -106,27 +95,31 @@ impl Compiler<'_> {
 // === impl Known ===
 
 impl Known<'_> {
+    /// Who adds what a policy sets that is in use on the same proxy is rejected.
     fn refused_in_request(&self, header: &HeaderToAdd) -> Option<&'static str> {
-        self.is_auth_header(&header.name).then_some("only authentication sets it")
+        self.is_auth_header(&header.name, &[]).then_some("only authentication sets it")
     }
 
-    fn refused_in_response(&self, header: &HeaderToAdd, keys: &[&Step]) -> Option<&'static str> {
-        if self.is_auth_header(&header.name) {
+    fn refused_in_response(&self, header: &HeaderToAdd, steps: &[&Step]) -> Option<&'static str> {
+        if self.is_auth_header(&header.name, steps) {
             return Some("only authentication sets it");
         }
         // The text of a configuration is nobody's identity; what is copied from the request may be.
         let value = header.value.to_ascii_lowercase();
         let names = |name: &str| value.contains(name);
-        let told =
-            self.auth_headers.iter().any(|name| names(name)) || keys.iter().any(|key| tells(key, &names));
+        let told = steps.iter().flat_map(|step| &step.headers).any(|told| names(&told.header))
+            || steps.iter().any(|step| tells(step, &names))
+            || names(&self.settings.identity_header);
         // An expression can put the name of a header together.
         (value.contains('%') && (told || names("%cel(")))
             .then_some("a client must not be told an identity or a key")
     }
 
-    /// Also in a spelling that an upstream could take for it.
-    fn is_auth_header(&self, name: &str) -> bool {
-        let plain = name.replace('_', "-");
-        self.auth_headers.iter().any(|header| header.replace('_', "-") == plain)
+    /// Whether authentication sets it where these are looked at, also in a spelling that an upstream could
+    /// take for it.
+    fn is_auth_header(&self, name: &str, steps: &[&Step]) -> bool {
+        let told = steps.iter().flat_map(|step| &step.headers).map(|told| &told.header);
+        let name = folded(name);
+        told.chain([&self.settings.identity_header]).any(|header| folded(header) == name)
     }
 }

@@ -4,15 +4,16 @@ use keyward_resource::kinds::options::{ExtAuth, RouteOptions, Upgrade};
 use keyward_resource::kinds::route::{Action as ActionSpec, Matcher, Route as RouteSpec};
 
 use super::super::kind::AUTH_CONFIG;
+use super::Compiler;
 use super::matchers;
 use super::walk::Place;
-use super::{Compiler, closed_route};
 use crate::proxy::{Action, Auth, Forward, PathRewrite, Route, names};
 
 /// The route that is made.
 pub(super) struct At<'a> {
     pub(super) place: &'a Place<'a>,
     pub(super) label: &'a str,
+    pub(super) steps: &'a [names::Step],
     pub(super) auth: &'a Auth,
 }
 
@@ -41,11 +42,15 @@ impl Compiler<'_> {
         label: &str,
     ) -> Vec<Route> {
         let auth = self.auth(options.extauth.as_ref());
+        self.note_use(options.extauth.as_ref(), &auth, steps);
         if let Auth::Denied { reason, .. } = &auth {
             self.warn(place.owner, format!("{reason}: every request of {label} is denied with 403"));
         }
         let action = match &spec.action {
-            ActionSpec::Forward(target) => self.forward(&At { place, label, auth: &auth }, target, &options),
+            ActionSpec::Forward(target) => {
+                self.check_host_header(place, &options, &auth, label);
+                self.forward(&At { place, label, steps, auth: &auth }, target, &options)
+            }
             ActionSpec::Redirect(redirect) => Action::Redirect(redirect.clone()),
             ActionSpec::DirectResponse(response) => Action::DirectResponse(response.clone()),
             ActionSpec::Delegate(_) => return Vec::new(),
@@ -53,27 +58,21 @@ impl Compiler<'_> {
         let headers = options.header_manipulation;
         let auths = std::slice::from_ref(&auth);
         let header_manipulation = self.guarded(place.owner, label, headers.as_ref(), auths);
-        let cors = options.cors.or_else(|| self.options.cors.clone());
+        let cors = self.cors(place, options.cors.as_ref(), label);
         let path = names::route_path(&self.reference(), steps);
         let mut routes = Vec::with_capacity(matchers.len());
         for (index, matcher) in matchers.iter().enumerate() {
             let matcher = matchers::complete(matcher);
-            if let Some(header) = self.refused(&matcher) {
-                let why = format!("a matcher of {label} asks for header {header}, which authentication sets");
-                self.warn(place.owner, format!("{why}: every request that it could mean is denied with 403"));
-                let matcher = self.without_refused(matcher);
-                routes.push(closed_route(&self.reference(), &self.host_name, steps, matcher, why));
-                continue;
-            }
             routes.push(Route {
                 name: names::route(auth.auth_id(), &self.host_name, steps, index),
                 path: path.clone(),
+                label: label.to_owned(),
                 from: place.owner.clone(),
                 matcher,
                 auth: auth.clone(),
                 action: action.clone(),
                 header_manipulation: header_manipulation.clone(),
-                cors: cors.clone().filter(|cors| !cors.disable_for_route),
+                cors: cors.clone(),
                 faults: options.faults.clone(),
             });
         }

@@ -7,6 +7,7 @@ use keyward_resource::{ObjectRef, State};
 use super::super::kind::{ROUTE_OPTION, VIRTUAL_HOST_OPTION};
 use super::Compiler;
 use super::walk::Place;
+use crate::proxy::names;
 
 // === impl Compiler ===
 
@@ -34,7 +35,13 @@ impl Compiler<'_> {
     }
 
     /// The options of a route, and what there is to say of its authentication.
-    pub(super) fn settle(&mut self, place: &Place<'_>, spec: &RouteSpec, label: &str) -> RouteOptions {
+    pub(super) fn settle(
+        &mut self,
+        place: &Place<'_>,
+        spec: &RouteSpec,
+        steps: &[names::Step],
+        label: &str,
+    ) -> RouteOptions {
         let mut options = spec.options.clone();
         for reference in &spec.options_refs {
             let key = self.reads(ROUTE_OPTION, reference);
@@ -52,6 +59,7 @@ impl Compiler<'_> {
                 None => self.warn(place.owner, format!("{label}: RouteOption {reference} is not found")),
             }
         }
+        self.note_adds(place.owner, steps, label, options.header_manipulation.as_ref());
         match &place.parent {
             None => {
                 if options.extauth.is_none() {

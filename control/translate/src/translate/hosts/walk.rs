@@ -35,14 +35,6 @@ pub(super) struct Parent {
     pub(super) options: RouteOptions,
 }
 
-/// How people find a route in an object.
-pub(super) fn label(index: usize, spec: &RouteSpec) -> String {
-    match &spec.name {
-        Some(name) => format!("route {index} ({name:?})"),
-        None => format!("route {index}"),
-    }
-}
-
 // === impl Place ===
 
 impl<'p> Place<'p> {
@@ -54,7 +46,7 @@ impl<'p> Place<'p> {
     pub(super) fn steps(&self, index: usize, spec: &RouteSpec) -> Vec<names::Step> {
         let table = self.parent.is_some().then(|| self.owner.object_ref());
         let mut steps = self.steps.clone();
-        steps.push(names::Step { table, index, name: spec.name.clone() });
+        steps.push(names::Step { table, index, name: spec.name.clone(), label: spec.label(index) });
         steps
     }
 }
@@ -70,7 +62,7 @@ impl Compiler<'_> {
             if self.walked > MAX_ROUTES {
                 break;
             }
-            let label = label(index, spec);
+            let label = spec.label(index);
             let inherited = place.parent.as_ref().map(|parent| &parent.inherited);
             let matchers = match matchers::effective(spec, inherited) {
                 Ok(matchers) => matchers,
@@ -80,7 +72,8 @@ impl Compiler<'_> {
                 }
             };
             let steps = place.steps(index, spec);
-            let options = self.settle(place, spec, &label);
+            self.note_asks(place, spec, &steps, &label);
+            let options = self.settle(place, spec, &steps, &label);
             match &spec.action {
                 Action::Delegate(delegate) => {
                     let parent = Parent { inherited: Inherited::from(spec, matchers, inherited), options };
@@ -207,7 +200,7 @@ impl Compiler<'_> {
     fn closed(&self, inner: &Inner, reason: String) -> Vec<Route> {
         let conditions = inner.parent.iter().map(|parent| &parent.inherited.matcher);
         let close = |matcher: &Matcher| {
-            let matcher = self.without_refused(matchers::complete(matcher));
+            let matcher = matchers::complete(matcher);
             closed_route(&self.reference(), &self.host_name, &inner.steps, matcher, reason.clone())
         };
         conditions.map(close).collect()

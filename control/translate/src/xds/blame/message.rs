@@ -20,3 +20,16 @@ pub(super) fn mentions(message: &str, name: &str) -> bool {
         before.is_none_or(|c| !part(c) && c != '/') && after.trim_end_matches('.').is_empty()
     })
 }
+
+/// What stands in quotation marks: between each two that follow each other, and between the first and the
+/// last, as what is quoted may have some itself.
+pub(super) fn quotes(message: &str) -> impl Iterator<Item = &str> {
+    /// A mark alone, or a letter, says nothing.
+    const SHORTEST: usize = 3;
+    let marks = ['\'', '"'].into_iter().flat_map(move |mark| {
+        let whole =
+            message.split_once(mark).and_then(|(_, rest)| rest.rsplit_once(mark)).map(|(whole, _)| whole);
+        message.split(mark).skip(1).step_by(2).chain(whole)
+    });
+    marks.filter(|quote| quote.len() >= SHORTEST)
+}

@@ -1,7 +1,6 @@
 //! Which host gets which request.
 
 use envoy_types::pb::envoy::config::cluster::v3::Cluster as ClusterMessage;
-use envoy_types::pb::envoy::config::cluster::v3::cluster::common_lb_config::ConsistentHashingLbConfig;
 use envoy_types::pb::envoy::config::cluster::v3::cluster::{
     CommonLbConfig, LbConfig, LbPolicy as LbPolicyMessage, LeastRequestLbConfig, RingHashLbConfig,
     RoundRobinLbConfig, SlowStartConfig,
@@ -31,12 +30,6 @@ pub(super) fn apply(spec: &Upstream, message: &mut ClusterMessage) {
             .map(|percent| Percent { value: percent.get() }),
         update_merge_window: load_balancer.update_merge_window.map(common::duration),
         close_connections_on_host_set_change: load_balancer.close_connections_on_host_set_change,
-        // Addresses have no other name, and Envoy refuses to look for one in what comes over EDS.
-        consistent_hashing_lb_config: (load_balancer.use_hostname_for_hashing && super::has_names(spec))
-            .then(|| ConsistentHashingLbConfig {
-                use_hostname_for_hashing: true,
-                ..ConsistentHashingLbConfig::default()
-            }),
         ..CommonLbConfig::default()
     });
 }

@@ -7,11 +7,17 @@ use envoy_types::pb::envoy::config::core::v3::Metadata;
 use envoy_types::pb::envoy::config::endpoint::v3::{
     ClusterLoadAssignment, Endpoint, LbEndpoint, LocalityLbEndpoints, lb_endpoint::HostIdentifier,
 };
+use envoy_types::pb::google::protobuf::{Struct, Value, value};
 use keyward_resource::kinds::upstream::{HostAddr, StaticHost};
 
 use super::super::common;
 use super::tls::{self, ServerNames};
 use crate::proxy::Cluster;
+
+/// Where load balancers look for what is said of an endpoint.
+const BALANCING: &str = "envoy.lb";
+/// By what consistent hashing knows an endpoint, instead of by its address.
+const HASH_KEY: &str = "hash_key";
 
 /// All endpoints.
 pub(super) fn assignment(cluster: &Cluster) -> ClusterLoadAssignment {
@@ -34,19 +40,25 @@ fn endpoint(cluster: &Cluster, host: &StaticHost, server_names: &ServerNames) ->
         HostAddr::Ip(ip @ IpAddr::V6(_)) => (ip.to_string(), format!("[{ip}]")),
         HostAddr::Dns(name) => (name.clone(), name.clone()),
     };
+    let mut metadata = HashMap::new();
+    // Envoy has a setting for this, but refuses it for clusters that are resolved as ours are. Addresses
+    // have no other name.
+    if cluster.spec.load_balancer.use_hostname_for_hashing && super::has_names(&cluster.spec) {
+        let name = Value { kind: Some(value::Kind::StringValue(hostname.clone())) };
+        metadata.insert(BALANCING.to_owned(), Struct { fields: [(HASH_KEY.to_owned(), name)].into() });
+    }
+    if let ServerNames::OfEachHost(_) = server_names
+        && let Some(name) = tls::server_name(cluster, host)
+    {
+        metadata.insert(tls::MATCH.to_owned(), tls::by_name(&name));
+    }
     let endpoint =
         Endpoint { address: Some(common::tcp(address, host.port)), hostname, ..Endpoint::default() };
-    let by_server_name = match server_names {
-        ServerNames::OfEachHost(_) => tls::server_name(cluster, host),
-        ServerNames::Same(_) => None,
-    };
     LbEndpoint {
         host_identifier: Some(HostIdentifier::Endpoint(endpoint)),
         load_balancing_weight: host.weight.and_then(common::count),
-        metadata: by_server_name.map(|name| Metadata {
-            filter_metadata: HashMap::from([(tls::MATCH.to_owned(), tls::by_name(&name))]),
-            ..Metadata::default()
-        }),
+        metadata: (!metadata.is_empty())
+            .then(|| Metadata { filter_metadata: metadata, ..Metadata::default() }),
         ..LbEndpoint::default()
     }
 }

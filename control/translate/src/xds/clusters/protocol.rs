@@ -18,16 +18,19 @@ use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_optio
 };
 use envoy_types::pb::google::protobuf::BoolValue;
 use keyward_resource::kinds::upstream::{
-    ConnectionConfig, HeaderFormat, Http1Options, Http2Options, Protocol, Upstream,
+    ConnectionConfig, HeaderFormat, Http1Options, Http2Options, Protocol,
 };
 
 use super::super::{common, encode};
+use super::mark;
+use crate::proxy::Cluster;
 
 const OPTIONS_NAME: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 const PRESERVE_CASE_NAME: &str = "envoy.http.stateful_header_formatters.preserve_case";
 
 /// Sets how a cluster speaks HTTP. Nothing is said where Envoy does the same by itself.
-pub(super) fn apply(spec: &Upstream, message: &mut ClusterMessage) {
+pub(super) fn apply(cluster: &Cluster, message: &mut ClusterMessage) {
+    let spec = &*cluster.spec;
     let protocol = match spec.protocol {
         Protocol::Http1 => explicit(ProtocolConfig::HttpProtocolOptions(http1(&spec.connection.http1))),
         Protocol::Http2 => explicit(ProtocolConfig::Http2ProtocolOptions(http2(&spec.http2))),
@@ -41,12 +44,13 @@ pub(super) fn apply(spec: &Upstream, message: &mut ClusterMessage) {
     };
     let common = common_options(&spec.connection);
     let plain = spec.protocol == Protocol::Http1 && spec.connection.http1 == Http1Options::default();
-    if plain && common.is_none() {
+    if plain && common.is_none() && !cluster.is_marked {
         return;
     }
     let options = HttpProtocolOptions {
         common_http_protocol_options: common,
         upstream_protocol_options: Some(protocol),
+        http_filters: if cluster.is_marked { mark::filters() } else { Vec::new() },
         ..HttpProtocolOptions::default()
     };
     message.typed_extension_protocol_options =

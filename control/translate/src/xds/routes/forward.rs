@@ -104,7 +104,6 @@ fn mirror(shadow: &Shadow) -> RequestMirrorPolicy {
 fn upgrade(upgrade: &Upgrade) -> UpgradeConfig {
     let name = match upgrade.kind {
         UpgradeKind::WebSocket => "websocket",
-        UpgradeKind::Connect => "CONNECT",
     };
     UpgradeConfig {
         upgrade_type: name.to_owned(),

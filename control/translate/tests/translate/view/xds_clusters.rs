@@ -6,6 +6,11 @@ use envoy_types::pb::envoy::config::core::v3::TransportSocket;
 use envoy_types::pb::envoy::config::core::v3::transport_socket::ConfigType;
 use envoy_types::pb::envoy::config::endpoint::v3::lb_endpoint::HostIdentifier;
 use envoy_types::pb::envoy::config::endpoint::v3::{ClusterLoadAssignment, LbEndpoint};
+use envoy_types::pb::envoy::extensions::clusters::dns::v3::DnsCluster;
+use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::HeaderMutation;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::{
+    HttpFilter, http_filter,
+};
 use envoy_types::pb::envoy::extensions::transport_sockets::proxy_protocol::v3::ProxyProtocolUpstreamTransport;
 use envoy_types::pb::envoy::extensions::transport_sockets::raw_buffer::v3::RawBuffer;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::UpstreamTlsContext;
@@ -17,9 +22,18 @@ use super::{debug, origin, proxy_routes::put, socket};
 use crate::decoded::unpack;
 
 pub(super) fn cluster(cluster: &Cluster) -> Value {
-    let Some(ClusterDiscoveryType::Type(kind)) = cluster.cluster_discovery_type else { panic!("no type") };
-    let kind = DiscoveryType::try_from(kind).expect("a known type").as_str_name();
+    let (kind, dns) = match &cluster.cluster_discovery_type {
+        Some(ClusterDiscoveryType::Type(kind)) => {
+            (DiscoveryType::try_from(*kind).expect("a known type").as_str_name(), None)
+        }
+        Some(ClusterDiscoveryType::ClusterType(custom)) => {
+            let config = custom.typed_config.as_ref().expect("a typed config");
+            (custom.name.as_str(), Some(debug::message(&unpack::<DnsCluster>(config))))
+        }
+        None => panic!("no type"),
+    };
     let mut shown = json!({ "name": cluster.name, "type": kind, "from": origin(cluster.metadata.as_ref()) });
+    put(&mut shown, "dns", dns);
     if let Some(assignment) = &cluster.load_assignment {
         shown["endpoints"] = endpoints(assignment)["endpoints"].take();
     }
@@ -42,9 +56,22 @@ pub(super) fn cluster(cluster: &Cluster) -> Value {
     });
     put(&mut shown, "transportSocketMatches", matches.collect::<Vec<_>>());
     if let Some(options) = cluster.typed_extension_protocol_options.values().next() {
-        shown["http"] = debug::message(&unpack::<HttpProtocolOptions>(options));
+        let mut options: HttpProtocolOptions = unpack(options);
+        let filters: Vec<Value> = options.http_filters.drain(..).map(|one| filter(&one)).collect();
+        shown["http"] = debug::message(&options);
+        put(&mut shown, "httpFilters", filters);
     }
     shown
+}
+
+fn filter(filter: &HttpFilter) -> Value {
+    let Some(http_filter::ConfigType::TypedConfig(config)) = &filter.config_type else {
+        panic!("no typed config")
+    };
+    if config.type_url == HeaderMutation::type_url() {
+        return json!({ "name": filter.name, "mutations": debug::message(&unpack::<HeaderMutation>(config).mutations) });
+    }
+    json!({ "name": filter.name })
 }
 
 fn transport(socket: &TransportSocket) -> Value {

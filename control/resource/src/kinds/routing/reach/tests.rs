@@ -127,11 +127,11 @@ proptest! {
     #[test]
     fn what_is_reached_is_not_said_to_be_unreachable(routes in routes()) {
         let meta = Meta::unnamed();
-        let warnings = never_reached(&routes, Scope::Host(&meta), "spec");
+        let warnings = never_reached(&routes, Scope::Host(&meta));
         for request in requests() {
             let first = routes.iter().position(|route| route.matchers.iter().any(|one| matches(one, &request)));
             let Some(first) = first else { continue };
-            let said = format!("spec.routes[{first}] is never reached");
+            let said = format!("{} is never reached", routes[first].label(first));
             let wrong = warnings.iter().find(|warning| warning.starts_with(&said));
             prop_assert!(wrong.is_none(), "{:?} is answered, but {:?}", request, wrong);
         }
@@ -160,6 +160,9 @@ fn a_great_many_routes_of_one_path_are_quick() {
     };
     let mut routes: Vec<Route> = (0..20_000).map(route).collect();
     routes.push(route(5));
-    let warnings = never_reached(&routes, Scope::Host(&meta), "spec");
-    assert_eq!(warnings, ["spec.routes[20000] is never reached: routes[5] matches all its requests"]);
+    let warnings = never_reached(&routes, Scope::Host(&meta));
+    assert_eq!(
+        warnings,
+        ["routes[20000] (prefix /) is never reached: routes[5] (prefix /) matches all its requests"]
+    );
 }
