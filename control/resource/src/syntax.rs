@@ -1,8 +1,8 @@
 //! The rules for names, labels, host names and header names. Each answers what is wrong.
 
-pub(crate) mod headers;
-
 use std::net::{IpAddr, Ipv6Addr};
+
+pub(crate) use keyward_filter_core::header_name as headers;
 
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', \
                      start and end with an alphanumeric character, and have at most 63 characters";

@@ -1,6 +1,5 @@
-//! Which headers a policy may take and set. The rules of writing and of translation.
-
-use super::check;
+//! Which headers a policy may take and set: the rules of writing, of translation and of a configuration
+//! without a control server.
 
 /// Headers that have a meaning already, so that no policy may take or set them.
 struct Reserved {
@@ -93,10 +92,14 @@ static RESERVED_HEADERS: &[Reserved] = &[
 ];
 
 /// What is wrong with the name of a header, as a sentence for people.
-pub(crate) type Check = Result<(), String>;
+pub type Check = Result<(), String>;
 
 /// The name of the header that carries a key, in lower case.
-pub(crate) fn key_header(name: &str, identity_header: &str) -> Check {
+///
+/// # Errors
+///
+/// When it may not be that; for people.
+pub fn key_header(name: &str, identity_header: &str) -> Check {
     plain(name)?;
     if same(name, identity_header) {
         return Err(format!(
@@ -113,7 +116,11 @@ pub(crate) fn key_header(name: &str, identity_header: &str) -> Check {
 }
 
 /// The name of a header that tells the upstream something about a key, in lower case.
-pub(crate) fn told_header(name: &str, identity_header: &str) -> Check {
+///
+/// # Errors
+///
+/// When it may not be that; for people.
+pub fn told_header(name: &str, identity_header: &str) -> Check {
     plain(name)?;
     if same(name, identity_header) {
         return Err(format!(
@@ -125,13 +132,18 @@ pub(crate) fn told_header(name: &str, identity_header: &str) -> Check {
 }
 
 /// The name of the header that carries the identity, in lower case.
-pub(crate) fn identity_header(name: &str) -> Check {
+///
+/// # Errors
+///
+/// When it may not be that; for people.
+pub fn identity_header(name: &str) -> Check {
     plain(name)?;
     settable(name)
 }
 
 /// Whether an upstream may take one name for the other, in lower case: many turn both `-` and `_` into `_`.
-pub(crate) fn same(a: &str, b: &str) -> bool {
+#[must_use]
+pub fn same(a: &str, b: &str) -> bool {
     let folded = |byte: u8| if byte == b'_' { b'-' } else { byte };
     a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| folded(a) == folded(b))
 }
@@ -140,12 +152,12 @@ pub(crate) fn same(a: &str, b: &str) -> bool {
 /// it into `_`, so that a client could send what looks like the header there and is another one here.
 fn plain(name: &str) -> Check {
     let usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    check(
-        matches!(name.len(), 1..=256) && name.bytes().all(usual),
-        "must consist of letters, digits, '-' and '_', at most 256: upstreams may take other characters in the \
-         name of a header for one of these",
-    )
-    .map_err(str::to_owned)
+    if matches!(name.len(), 1..=256) && name.bytes().all(usual) {
+        return Ok(());
+    }
+    Err("must consist of letters, digits, '-' and '_', at most 256: upstreams may take other characters in the name \
+         of a header for one of these"
+        .to_owned())
 }
 
 fn settable(name: &str) -> Check {

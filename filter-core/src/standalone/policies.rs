@@ -1,0 +1,241 @@
+//! Policies, and which of them a route asks for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::read::{Fields, Node};
+use super::{Target, When};
+use crate::config::{DEFAULT_KEY_HEADER, MetadataHeader, Policy, Step};
+use crate::header_name;
+use crate::place::Place;
+
+/// The longest name of a policy.
+const MAX_NAME_LEN: usize = 253;
+/// The longest prefix in a key header.
+const MAX_PREFIX_LEN: usize = 64;
+/// A header with more has too many spellings to take each out of a request.
+const MAX_SEPARATORS: usize = 4;
+
+/// A policy as it is written.
+pub(super) struct Written {
+    pub(super) policy: Policy,
+    /// The metadata without which a key is not valid.
+    pub(super) required: Vec<String>,
+}
+
+/// Reads `identityHeader`, in lower case.
+pub(super) fn identity_header(node: &Node<'_>) -> Option<String> {
+    set_header(node, node.text()?, header_name::identity_header)
+}
+
+/// Reads `policies`.
+pub(super) fn policies(node: &Node<'_>, identity_header: &str) -> BTreeMap<String, Written> {
+    let mut policies = BTreeMap::new();
+    for (name, node) in node.entries() {
+        if name.is_empty() || name.len() > MAX_NAME_LEN || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+            node.wrong("the name of a policy must be 1 to 253 visible ASCII characters");
+        }
+        if let Some(written) = policy(name, &node, identity_header) {
+            policies.insert(name.to_owned(), written);
+        }
+    }
+    policies
+}
+
+/// A header that carries a key must not be one that some policy sets: it is taken out of all requests.
+pub(super) fn check_together(node: &Node<'_>, policies: &BTreeMap<String, Written>) {
+    let told: BTreeSet<&str> = policies.values().flat_map(Written::told).collect();
+    for (name, node) in node.entries() {
+        let steps = policies.get(name).into_iter().flat_map(|written| &written.policy.steps);
+        let mut headers = steps.flat_map(Step::key_headers);
+        if headers.any(|header| told.iter().any(|told| header_name::same(told, header))) {
+            node.wrong("looks for its key in a header that a policy fills with metadata");
+        }
+    }
+}
+
+fn policy(name: &str, node: &Node<'_>, identity_header: &str) -> Option<Written> {
+    let fields = node.fields(&["headerName", "keySource", "forwardKey", "headersFromMetadata", "anonymous"])?;
+    let key_header = |node: &Node<'_>| key_header(node, identity_header);
+    let header = fields.get("headerName");
+    let source = fields.get("keySource");
+    if let (Some(header), Some(_)) = (&header, &source) {
+        header.wrong("stands beside keySource, which names all headers: give only one of them");
+    }
+    let header = header.and_then(|node| key_header(&node));
+    let places = source.map(|node| places(&node, identity_header));
+    let forward_key = fields.get("forwardKey").and_then(|node| node.flag()).unwrap_or_default();
+    let anonymous = fields.get("anonymous").and_then(|node| node.flag()).unwrap_or_default();
+    let mut headers: Vec<MetadataHeader> = Vec::new();
+    let mut required = Vec::new();
+    if let Some(node) = fields.get("headersFromMetadata") {
+        for (header, node) in node.entries() {
+            let told = |name: &str| header_name::told_header(name, identity_header);
+            let header = set_header(&node, header, told);
+            let entry = metadata_entry(&node);
+            let (Some(header), Some((entry, is_required))) = (header, entry) else { continue };
+            if headers.iter().any(|other| header_name::same(&other.header, &header)) {
+                node.wrong("names a header that stands there in another spelling too");
+            }
+            if is_required {
+                required.push(entry.clone());
+            }
+            headers.push(MetadataHeader { header, entry });
+        }
+    }
+    let key_header = match &places {
+        Some(_) => String::new(),
+        None => header.unwrap_or_else(|| DEFAULT_KEY_HEADER.to_owned()),
+    };
+    let places = places.unwrap_or_default();
+    let step = Step { places, forward_key, headers, anonymous, ..Step::new(key_header, name) };
+    Some(Written { policy: Policy::of(step), required })
+}
+
+/// Reads `keySource`: the same as in an `AuthConfig`.
+fn places(node: &Node<'_>, identity_header: &str) -> Vec<Place> {
+    let Some(fields) = node.fields(&["headers", "queryParams", "cookies"]) else { return Vec::new() };
+    let mut places = Vec::new();
+    if let Some(headers) = fields.get("headers") {
+        for node in headers.items() {
+            let Some(fields) = node.fields(&["header", "prefix"]) else { continue };
+            let name = fields.required("header").and_then(|node| key_header(&node, identity_header));
+            let prefix = fields.get("prefix").and_then(|node| prefix(&node));
+            let Some(name) = name else { continue };
+            let clashes = |other: &Place| match other {
+                Place::Header { name: same, prefix: other } => {
+                    *same == name && (*other == prefix || prefix.is_some() != other.is_some())
+                }
+                _ => false,
+            };
+            if places.iter().any(clashes) {
+                node.wrong("names a header that stands there already, whole or behind the same prefix");
+            }
+            places.push(Place::Header { name, prefix });
+        }
+    }
+    words(&fields, "queryParams", Place::Query, &mut places);
+    words(&fields, "cookies", Place::Cookie, &mut places);
+    if places.is_empty() {
+        node.wrong("must name a header, a query parameter or a cookie");
+    }
+    places
+}
+
+fn words<'a>(fields: &Fields<'a>, name: &'a str, place: fn(String) -> Place, places: &mut Vec<Place>) {
+    let Some(list) = fields.get(name) else { return };
+    for node in list.items() {
+        let Some(word) = node.text() else { continue };
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        if !(1..=256).contains(&word.len()) || !word.bytes().all(plain) {
+            node.wrong("must consist of letters, digits and any of -._~, at most 256");
+            continue;
+        }
+        let place = place(word.to_owned());
+        if places.contains(&place) {
+            node.wrong("stands there twice");
+        }
+        places.push(place);
+    }
+}
+
+fn key_header(node: &Node<'_>, identity_header: &str) -> Option<String> {
+    let name = node.text()?.to_ascii_lowercase();
+    match header_name::key_header(&name, identity_header) {
+        Ok(()) => Some(name),
+        Err(why) => {
+            node.wrong(why);
+            None
+        }
+    }
+}
+
+/// A header that the filter fills.
+fn set_header(node: &Node<'_>, name: &str, check: impl Fn(&str) -> header_name::Check) -> Option<String> {
+    let name = name.to_ascii_lowercase();
+    let few = name.matches(['-', '_']).count() <= MAX_SEPARATORS;
+    let few = || if few { Ok(()) } else { Err("must have at most 4 hyphens and underscores".to_owned()) };
+    match check(&name).and_then(|()| few()) {
+        Ok(()) => Some(name),
+        Err(why) => {
+            node.wrong(why);
+            None
+        }
+    }
+}
+
+fn prefix(node: &Node<'_>) -> Option<String> {
+    let prefix = node.text()?;
+    if prefix.is_empty() || prefix.len() > MAX_PREFIX_LEN || !prefix.bytes().all(|byte| byte.is_ascii_graphic())
+    {
+        node.wrong("must be one word of at most 64 visible ASCII characters, such as Bearer");
+        return None;
+    }
+    Some(prefix.to_owned())
+}
+
+/// The name of metadata, and whether a key without them is not valid.
+fn metadata_entry(node: &Node<'_>) -> Option<(String, bool)> {
+    let fields = node.fields(&["name", "required"])?;
+    let name = fields.required("name").and_then(|node| metadata_name(&node, node.text()?));
+    let required = fields.get("required").map_or(Some(false), |node| node.flag());
+    Some((name?, required?))
+}
+
+/// The name of an entry of the metadata of a key.
+pub(super) fn metadata_name(node: &Node<'_>, name: &str) -> Option<String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if (1..=MAX_NAME_LEN).contains(&name.len()) && name.bytes().all(plain) {
+        return Some(name.to_owned());
+    }
+    node.wrong("the name of metadata must consist of letters, digits, '-', '_' and '.', at most 253");
+    None
+}
+
+/// Reads `routes`: which policy each route asks for, the first that fits.
+pub(super) fn routes(node: &Node<'_>, policies: &BTreeMap<String, Written>) -> Vec<(When, Target)> {
+    let mut routes = Vec::new();
+    for node in node.items() {
+        let Some(fields) = node.fields(&["name", "prefix", "policy", "open"]) else { continue };
+        let name = fields.get("name").and_then(|node| node.text());
+        let prefix = fields.get("prefix").and_then(|node| node.text());
+        let when = match (name, prefix) {
+            (Some(name), None) => Some(When::Is(name.to_owned())),
+            (None, Some(prefix)) => Some(When::StartsWith(prefix.to_owned())),
+            _ => {
+                node.wrong("must have either name or prefix, of the name of a route");
+                None
+            }
+        };
+        let open = fields.get("open").and_then(|node| node.flag()).unwrap_or_default();
+        let policy = fields.get("policy");
+        let target = match (policy, open) {
+            (Some(policy), false) => known(&policy, policies).map(Target::Policy),
+            (None, true) => Some(Target::Open),
+            _ => {
+                node.wrong("must have either policy, or open: true, with which no key is asked for");
+                None
+            }
+        };
+        routes.extend(when.zip(target));
+    }
+    routes
+}
+
+/// Reads the name of a policy that is there.
+pub(super) fn known(node: &Node<'_>, policies: &BTreeMap<String, Written>) -> Option<String> {
+    let name = node.text()?;
+    if policies.contains_key(name) {
+        return Some(name.to_owned());
+    }
+    node.wrong("names no policy of policies");
+    None
+}
+
+// === impl Written ===
+
+impl Written {
+    /// The headers that it fills.
+    pub(super) fn told(&self) -> impl Iterator<Item = &str> {
+        self.policy.steps.iter().flat_map(|step| &step.headers).map(|told| told.header.as_str())
+    }
+}
