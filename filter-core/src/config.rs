@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::place::{COOKIE, Place, PlaceRef};
+use crate::standalone::{self, Problems, Standalone};
 
 /// The identity header when the settings name no other.
 pub const DEFAULT_IDENTITY_HEADER: &str = "x-user-id";
@@ -14,12 +16,17 @@ pub const DEFAULT_IDENTITY_HEADER: &str = "x-user-id";
 pub const DEFAULT_KEY_HEADER: &str = "api-key";
 /// How long a request waits for the first snapshot of its key table, in milliseconds.
 pub const DEFAULT_WAIT_FOR_KEYS_MS: u32 = 5_000;
+/// How often a worker reports which keys were used, in milliseconds.
+pub const DEFAULT_USAGE_REPORT_MS: u32 = 10_000;
 /// The longest name of the control cluster: see [`crate::wire::grpc_service`].
 pub const MAX_CLUSTER_LEN: usize = 125;
 /// The most steps of a policy with a rule.
 pub const MAX_STEPS: usize = 10;
 /// Separates the auth id from the rest of a generated route name: `<namespace>/<name>|<route>`.
 pub const AUTH_ID_SEPARATOR: u8 = b'|';
+
+/// Separates the auth id from the name of a list of who is allowed.
+const ALLOWING: char = '@';
 
 /// The whole plugin configuration, JSON in a `google.protobuf.StringValue`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,9 +44,15 @@ pub struct FilterConfig {
     pub identity_header: String,
     /// How long a request waits for keys after a start, in milliseconds; then it gets 503.
     pub wait_for_keys_ms: u32,
+    /// How often a worker reports which keys were used, in milliseconds.
+    #[serde(default = "default_usage_report_ms", skip_serializing_if = "is_default_usage_report_ms")]
+    pub usage_report_ms: u32,
     /// The policies by auth id (`<namespace>/<name>` of the `AuthConfig`). A route whose auth id
     /// is not here is denied with 403.
     pub policies: BTreeMap<String, Policy>,
+    /// What there is besides without a control server. Read from another form: see [`standalone`].
+    #[serde(skip)]
+    pub standalone: Option<Box<Standalone>>,
 }
 
 /// What one accepted `AuthConfig` demands.
@@ -70,6 +83,12 @@ pub struct Step {
     /// Headers that tell the upstream metadata of the key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<MetadataHeader>,
+    /// Succeeds without a key too, and then gives no identity.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anonymous: bool,
+    /// Of whoever this step names, only those of this key table pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<String>,
 }
 
 /// A header that tells the upstream metadata of the key.
@@ -105,12 +124,56 @@ pub enum InvalidConfig {
     /// The name of the control cluster cannot be given to Envoy.
     #[error("the name of the control cluster is empty or longer than {MAX_CLUSTER_LEN} bytes")]
     ControlCluster,
+    /// It is one without a control server, and there are mistakes in it.
+    #[error("the plugin configuration is not valid: {0}")]
+    Standalone(Problems),
+}
+
+/// Tells a configuration that a control server made from one that people wrote.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Kind {
+    #[serde(default)]
+    version: Option<IgnoredAny>,
+    #[serde(default)]
+    role: Option<IgnoredAny>,
+    #[serde(default)]
+    control_cluster: Option<IgnoredAny>,
+}
+
+fn default_usage_report_ms() -> u32 {
+    DEFAULT_USAGE_REPORT_MS
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_default_usage_report_ms(interval: &u32) -> bool {
+    *interval == DEFAULT_USAGE_REPORT_MS
 }
 
 // === impl FilterConfig ===
 
 impl FilterConfig {
-    /// Reads a plugin configuration.
+    /// Reads a plugin configuration, whoever made it.
+    ///
+    /// # Errors
+    ///
+    /// When it is not valid.
+    pub fn read(bytes: &[u8]) -> Result<Self, InvalidConfig> {
+        let kind: Kind = serde_json::from_slice(bytes)?;
+        if kind.version.is_some() || kind.role.is_some() || kind.control_cluster.is_some() {
+            Self::from_json(bytes)
+        } else {
+            standalone::from_json(bytes).map_err(InvalidConfig::Standalone)
+        }
+    }
+
+    /// Whether keys come over a stream.
+    #[must_use]
+    pub fn has_stream(&self) -> bool {
+        !self.control_cluster.is_empty()
+    }
+
+    /// Reads a plugin configuration that a control server made.
     ///
     /// # Errors
     ///
@@ -137,11 +200,23 @@ impl Policy {
 
     /// The key tables that it needs.
     pub fn tables(&self) -> impl Iterator<Item = &str> {
-        self.steps.iter().map(|step| step.table.as_str())
+        let tables = self.steps.iter().flat_map(|step| [Some(&step.table), step.allowed.as_ref()]);
+        tables.flatten().map(String::as_str)
     }
 
-    /// Whether nobody passes without a valid key, whatever the keys are: only then can a request that
-    /// passes be given an identity. Looks at every combination, so it gives up, with no, beyond
+    /// Whether a request without any key passes.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let anonymous = |at: usize| self.steps.get(at).is_some_and(|step| step.anonymous);
+        let holds = match &self.rule {
+            Some(rule) => rule.holds(&mut |at| anonymous(at)),
+            None => self.steps.iter().all(|step| step.anonymous),
+        };
+        holds && self.steps.iter().any(|step| step.anonymous)
+    }
+
+    /// Whether nobody passes without a valid key, whatever the keys are, but for steps that are anonymous:
+    /// only then can a request that passes be given an identity. Looks at every combination, so it gives up, with no, beyond
     /// [`MAX_STEPS`].
     #[must_use]
     pub fn demands_a_key(&self) -> bool {
@@ -174,6 +249,8 @@ impl Step {
             table: table.into(),
             forward_key: false,
             headers: Vec::new(),
+            anonymous: false,
+            allowed: None,
         }
     }
 
@@ -213,6 +290,18 @@ impl Rule {
             Self::Any(rules) => rules.iter().any(|rule| rule.holds(step)),
         }
     }
+}
+
+/// The auth id of an `AuthConfig` on routes that allow only some of its identities; `list` names them.
+#[must_use]
+pub fn allowing(auth_id: &str, list: &str) -> String {
+    format!("{auth_id}{ALLOWING}{list}")
+}
+
+/// An auth id without the list of who is allowed.
+#[must_use]
+pub fn without_list(auth_id: &str) -> &str {
+    auth_id.split_once(ALLOWING).map_or(auth_id, |(auth_id, _)| auth_id)
 }
 
 /// The key table of a step of a policy: the auth id, and from the second step on `#` and the place.

@@ -8,7 +8,9 @@ use crate::key;
 use crate::life::Lapse;
 use crate::place::PlaceRef;
 use crate::record::Record;
+use crate::standalone::Demand;
 use crate::table::Table;
+use crate::wire::Digest;
 
 #[cfg(test)]
 mod tests;
@@ -17,6 +19,9 @@ mod tests;
 pub trait Tables {
     /// A table by name; `None` until its first snapshot is complete.
     fn table(&self, name: &str) -> Option<&Table>;
+
+    /// A key of a table lets a request pass. Whoever tallies uses is told here.
+    fn used(&self, _table: &str, _digest: &Digest) {}
 }
 
 /// What there is to know of a request. Each answer costs a call to the proxy.
@@ -33,9 +38,11 @@ pub trait Facts {
 pub enum Verdict<'a> {
     /// It passes, as somebody.
     Allow(Permit<'a>),
+    /// It passes, as nobody: its route asks for no key.
+    Open(OpenRoute),
     /// It has no valid key: 401.
     Deny(Denial),
-    /// No key would help: 403.
+    /// This key does not help, or none would: 403.
     Forbid(Forbidden),
     /// The keys that decide have not arrived yet.
     Wait,
@@ -54,13 +61,15 @@ pub enum Denial {
     Lapsed(Lapse),
 }
 
-/// Why no key would help.
+/// Why it does not help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forbidden {
     /// The route does not say which policy applies.
     NoPolicyNamed,
     /// The route names a policy that does not exist or was rejected.
     UnknownPolicy,
+    /// The key is valid, and the route does not allow whose it is.
+    NotAllowed,
 }
 
 /// Proof that a request may pass. Only [`decide`] makes one, and only with one in hand can a request be
@@ -68,10 +77,14 @@ pub enum Forbidden {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Permit<'a> {
     policy: &'a Policy,
-    /// The last one names the identity.
-    last: Grant<'a>,
+    /// The last one names the identity. There is none where the policy lets requests without a key pass.
+    last: Option<Grant<'a>>,
     earlier: Vec<Grant<'a>>,
 }
+
+/// Proof that a route asks for no key. Only [`decide`] makes one.
+#[derive(Debug, PartialEq, Eq, Clone)]
+pub struct OpenRoute(());
 
 /// A key that was verified.
 #[derive(Clone, PartialEq, Eq)]
@@ -80,6 +93,8 @@ pub struct Grant<'a> {
     pub step: &'a Step,
     /// What the table says of it.
     pub record: Record<'a>,
+    /// Under which it stands there.
+    pub digest: Digest,
     /// The value that was verified. Never to be logged.
     pub key: Vec<u8>,
     /// Where it stood.
@@ -95,16 +110,45 @@ pub fn decide<'a>(
     route_name: Option<&[u8]>,
     facts: &mut impl Facts,
 ) -> Verdict<'a> {
-    let Some(auth_id) = route_name.and_then(auth_id_of_route) else {
-        return Verdict::Forbid(Forbidden::NoPolicyNamed);
-    };
-    let Some(policy) = config.policies.get(auth_id) else {
-        return Verdict::Forbid(Forbidden::UnknownPolicy);
+    let policy = match &config.standalone {
+        None => {
+            let Some(auth_id) = route_name.and_then(auth_id_of_route) else {
+                return Verdict::Forbid(Forbidden::NoPolicyNamed);
+            };
+            let Some(policy) = config.policies.get(auth_id) else {
+                return Verdict::Forbid(Forbidden::UnknownPolicy);
+            };
+            policy
+        }
+        Some(standalone) => match standalone.demand(route_name, &config.policies) {
+            Demand::Policy(policy) => policy,
+            Demand::Nothing => return Verdict::Open(OpenRoute(())),
+            Demand::Unsaid => return Verdict::Forbid(Forbidden::NoPolicyNamed),
+        },
     };
     // Before any header is looked at: until the keys are there nobody is told that his is missing.
     if policy.tables().any(|table| tables.table(table).is_none()) {
         return Verdict::Wait;
     }
+    let judged = match judge(policy, tables, facts, false) {
+        // A valid key gives an identity wherever it can, so nobody is anonymous before that is known.
+        Err(_) if policy.steps.iter().any(|step| step.anonymous) => judge(policy, tables, facts, true),
+        judged => judged,
+    };
+    match judged {
+        Ok(permit) if permit.is_allowed(tables) => Verdict::Allow(permit),
+        Ok(_) => Verdict::Forbid(Forbidden::NotAllowed),
+        Err(why) => Verdict::Deny(why),
+    }
+}
+
+/// Looks at the keys, step by step. With `anonymous` those steps that are succeed without a key.
+fn judge<'a>(
+    policy: &'a Policy,
+    tables: &'a impl Tables,
+    facts: &mut impl Facts,
+    anonymous: bool,
+) -> Result<Permit<'a>, Denial> {
     let mut denial = Denial::Missing;
     let mut grants: Vec<Grant<'a>> = Vec::new();
     let mut last = None;
@@ -115,14 +159,15 @@ pub fn decide<'a>(
         if last.iter().chain(&grants).any(granted) {
             return true;
         }
-        match policy.steps.get(at).map(|step| verify(step, tables, facts)) {
-            Some(Ok(grant)) => {
+        // A rule that names no step holds for nobody.
+        let Some(step) = policy.steps.get(at) else { return false };
+        match verify(step, tables, facts) {
+            Ok(grant) => {
                 grants.extend(last.replace(grant));
                 true
             }
-            // A rule that names no step holds for nobody.
-            Some(Err(Denial::Missing)) | None => false,
-            Some(Err(why)) => {
+            Err(Denial::Missing) => anonymous && step.anonymous,
+            Err(why) => {
                 denial = why;
                 false
             }
@@ -133,10 +178,25 @@ pub fn decide<'a>(
         None => (0..policy.steps.len()).all(look),
     };
     match last {
-        Some(last) if holds => Verdict::Allow(Permit { policy, last, earlier: grants }),
+        Some(_) if holds => Ok(Permit { policy, last, earlier: grants }),
+        // Whoever is let in without an identity brought no key at all, not even to where nobody had to look.
+        None if holds && anonymous => match key_of_any(policy, tables, facts) {
+            None => Ok(Permit { policy, last, earlier: grants }),
+            Some(why) => Err(why),
+        },
         // What holds without any key has no identity to give, and so nobody passes by it.
-        _ => Verdict::Deny(denial),
+        _ => Err(denial),
     }
+}
+
+/// What is wrong with the first key that stands anywhere; none if none does.
+fn key_of_any(policy: &Policy, tables: &impl Tables, facts: &mut impl Facts) -> Option<Denial> {
+    policy.steps.iter().find_map(|step| match verify(step, tables, facts) {
+        Err(Denial::Missing) => None,
+        Err(why) => Some(why),
+        // A valid one that did not help: it is not the one that is asked for.
+        Ok(_) => Some(Denial::Unknown),
+    })
 }
 
 fn verify<'a>(step: &'a Step, tables: &'a impl Tables, facts: &mut impl Facts) -> Result<Grant<'a>, Denial> {
@@ -146,9 +206,10 @@ fn verify<'a>(step: &'a Step, tables: &'a impl Tables, facts: &mut impl Facts) -
     if !table.may_hold_damaged() && generated::shape(&key) == Shape::Damaged {
         return Err(Denial::Unknown);
     }
-    let record = table.get(&key::digest(&key)).ok_or(Denial::Unknown)?;
+    let digest = key::digest(&key);
+    let record = table.get(&digest).ok_or(Denial::Unknown)?;
     record.life().check(|| facts.now()).map_err(Denial::Lapsed)?;
-    Ok(Grant { step, record, key, place })
+    Ok(Grant { step, record, digest, key, place })
 }
 
 /// The one key that stands in the places of a step.
@@ -191,10 +252,20 @@ impl Denial {
 // === impl Permit ===
 
 impl<'a> Permit<'a> {
-    /// Who passes: the owner of the key that was verified last.
+    /// Who passes: the owner of the key that was verified last. None if there was no key, and the policy lets
+    /// such requests pass.
     #[must_use]
-    pub fn identity(&self) -> &'a [u8] {
-        self.last.record.identity()
+    pub fn identity(&self) -> Option<&'a [u8]> {
+        self.last.as_ref().map(|grant| grant.record.identity())
+    }
+
+    /// Whether the route allows who passes. A list names whose each key is, since list and keys do not change
+    /// in the same moment.
+    fn is_allowed(&self, tables: &impl Tables) -> bool {
+        let Some(grant) = &self.last else { return true };
+        let Some(list) = &grant.step.allowed else { return true };
+        let listed = tables.table(list).and_then(|list| list.get(&grant.digest));
+        listed.is_some_and(|listed| listed.identity() == grant.record.identity())
     }
 
     /// The policy that let the request pass.
@@ -205,7 +276,7 @@ impl<'a> Permit<'a> {
 
     /// The keys that were verified, in this order.
     pub fn grants(&self) -> impl Iterator<Item = &Grant<'a>> {
-        self.earlier.iter().chain([&self.last])
+        self.earlier.iter().chain(&self.last)
     }
 }
 

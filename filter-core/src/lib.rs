@@ -6,7 +6,7 @@
 //! implements on proxy-wasm and the tests implement on a fake.
 //!
 //! ```text
-//!  plugin configuration ──▶ config ─┐
+//!  plugin configuration ──▶ config ─┐ (standalone: with the keys in it)
 //!                                   ├─▶ decide ─▶ Verdict ─▶ request ─▶ RequestHost (headers, reply)
 //!  key stream ─▶ wire ─▶ replica ───┘                │
 //!                        (tables)                    └─ Wait ─▶ parking ─▶ worker ─▶ request again
@@ -36,6 +36,7 @@ pub mod event;
 #[cfg(test)]
 mod fake;
 pub mod generated;
+pub mod header_name;
 pub mod host;
 pub mod key;
 pub mod life;
@@ -46,6 +47,8 @@ pub mod place;
 pub mod record;
 pub mod replica;
 pub mod request;
+pub mod standalone;
 pub mod table;
+pub mod usage;
 pub mod wire;
 pub mod worker;

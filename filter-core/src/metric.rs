@@ -10,6 +10,8 @@
 pub enum Metric {
     /// Requests that passed with a valid key.
     Allowed,
+    /// Requests that passed without a key, where that is enough.
+    Anonymous,
     /// Requests denied with 401 because there was no key in them, or an empty one.
     DeniedMissing,
     /// Requests denied with 401 because there were two keys in them.
@@ -22,6 +24,8 @@ pub enum Metric {
     DeniedDisabled,
     /// Requests denied with 401 because the time of the key has not come.
     DeniedNotYetValid,
+    /// Requests denied with 403 because the route does not allow whose key it is.
+    DeniedNotAllowed,
     /// Requests denied with 403 because no key would have helped.
     Forbidden,
     /// Requests answered with 503: the keys did not arrive in time, or too many waited for them.
@@ -40,6 +44,9 @@ pub enum Metric {
     ConfigVersion,
     /// Workers whose key stream is up. The main thread counts as one: it runs the filter, too.
     StreamsConnected,
+    /// Uses of keys that could not be counted: too many different keys were used while the control server
+    /// took no reports.
+    UsesLost,
 }
 
 /// How a metric behaves.
@@ -55,14 +62,16 @@ pub enum Kind {
 
 impl Metric {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::Allowed,
+        Self::Anonymous,
         Self::DeniedMissing,
         Self::DeniedAmbiguous,
         Self::DeniedUnknown,
         Self::DeniedExpired,
         Self::DeniedDisabled,
         Self::DeniedNotYetValid,
+        Self::DeniedNotAllowed,
         Self::Forbidden,
         Self::Unavailable,
         Self::Parked,
@@ -72,6 +81,7 @@ impl Metric {
         Self::TablesRevision,
         Self::ConfigVersion,
         Self::StreamsConnected,
+        Self::UsesLost,
     ];
 
     /// Its name; Envoy puts `wasmcustom.` before it.
@@ -79,12 +89,14 @@ impl Metric {
     pub fn name(self) -> &'static str {
         match self {
             Self::Allowed => "keyward.allowed",
+            Self::Anonymous => "keyward.anonymous",
             Self::DeniedMissing => "keyward.denied.missing",
             Self::DeniedAmbiguous => "keyward.denied.ambiguous",
             Self::DeniedUnknown => "keyward.denied.unknown",
             Self::DeniedExpired => "keyward.denied.expired",
             Self::DeniedDisabled => "keyward.denied.disabled",
             Self::DeniedNotYetValid => "keyward.denied.not_yet_valid",
+            Self::DeniedNotAllowed => "keyward.denied.not_allowed",
             Self::Forbidden => "keyward.denied.forbidden",
             Self::Unavailable => "keyward.unavailable",
             Self::Parked => "keyward.parked",
@@ -94,6 +106,7 @@ impl Metric {
             Self::TablesRevision => "keyward.tables_revision",
             Self::ConfigVersion => "keyward.config_version",
             Self::StreamsConnected => "keyward.streams_connected",
+            Self::UsesLost => "keyward.uses_lost",
         }
     }
 
@@ -102,16 +115,19 @@ impl Metric {
     pub fn kind(self) -> Kind {
         match self {
             Self::Allowed
+            | Self::Anonymous
             | Self::DeniedMissing
             | Self::DeniedAmbiguous
             | Self::DeniedUnknown
             | Self::DeniedExpired
             | Self::DeniedDisabled
             | Self::DeniedNotYetValid
+            | Self::DeniedNotAllowed
             | Self::Forbidden
             | Self::Unavailable
             | Self::ChangesApplied
-            | Self::ChangesRefused => Kind::Counter,
+            | Self::ChangesRefused
+            | Self::UsesLost => Kind::Counter,
             Self::Parked
             | Self::Keys
             | Self::TablesRevision

@@ -4,15 +4,17 @@
 //! made, and a snapshot is built beside the table that it replaces. What cannot be applied is
 //! answered with a Nack, on which the server sends a snapshot.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use prost::Message as _;
 
 use crate::decide::Tables;
 use crate::table::{Builder, Refused, Table};
+use crate::usage::Reporter;
 use crate::wire::{
-    Ack, Delta, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Subscribe, TableVersion,
-    Version, server_message,
+    Ack, Delta, Digest, Entries, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Subscribe,
+    TableVersion, Version, removals, server_message,
 };
 
 #[cfg(test)]
@@ -27,6 +29,8 @@ const MEMORY_LIMIT: usize = 768 * 1024 * 1024;
 pub struct Replica {
     tables: BTreeMap<String, Held>,
     loading: BTreeMap<String, Loading>,
+    /// Keys are used while the tables are lent out, so it is changed through a shared reference.
+    usage: RefCell<Reporter>,
 }
 
 /// Who subscribes.
@@ -64,6 +68,11 @@ pub enum Effect {
     },
     /// A table is gone.
     Dropped,
+    /// The server has stored reports of use, up to this one, and takes more.
+    Reported {
+        /// Its number.
+        seq: u64,
+    },
 }
 
 /// The bytes are no message of this protocol, so there is no telling which table missed a change:
@@ -141,8 +150,11 @@ impl Replica {
             Some(Kind::Delta(delta)) => self.delta(delta),
             Some(Kind::Drop(drop)) => {
                 self.loading.remove(&drop.table);
-                self.tables.remove(&drop.table).map_or(Effect::None, |_| Effect::Dropped)
+                let Some(held) = self.tables.remove(&drop.table) else { return Ok(Effect::None) };
+                self.usage.get_mut().seal_all(&drop.table, held.version.revision);
+                Effect::Dropped
             }
+            Some(Kind::UsageAck(ack)) => Effect::Reported { seq: ack.seq },
             None => Effect::None,
         })
     }
@@ -168,6 +180,18 @@ impl Replica {
     #[must_use]
     pub fn version(&self, table: &str) -> Option<Version> {
         self.tables.get(table).map(|held| held.version)
+    }
+
+    /// How often keys were used.
+    pub fn usage(&mut self) -> &mut Reporter {
+        self.usage.get_mut()
+    }
+
+    /// Makes a report of the keys that were used, if it is time.
+    pub fn close_usage(&mut self, now: u64, interval_ms: u32) {
+        let tables = &self.tables;
+        let revision = |table: &str| tables.get(table).map_or(0, |held| held.version.revision);
+        self.usage.get_mut().close(now, interval_ms, revision);
     }
 
     /// Bytes of heap that all tables occupy, those being loaded included.
@@ -213,8 +237,11 @@ impl Replica {
         match finished {
             Ok(held) => {
                 let version = held.version;
-                let arrived = self.tables.insert(end.table.clone(), held).is_none();
-                changed(end.table, version, arrived)
+                let before = self.tables.insert(end.table.clone(), held);
+                if let Some(before) = &before {
+                    self.usage.get_mut().seal_all(&end.table, before.version.revision);
+                }
+                changed(end.table, version, before.is_none())
             }
             Err(reason) => refused(end.table, &reason),
         }
@@ -233,6 +260,11 @@ impl Replica {
         let held = held.ok_or(Reason::Gap)?;
         held.table.apply(&delta.upserts, &delta.removals, to.checksum)?;
         held.version = to;
+        // It was applied, so it can be read.
+        let usage = self.usage.get_mut();
+        let mut seal = |digest: &Digest| usage.seal(&delta.table, digest, from.revision);
+        removals(&delta.removals).unwrap_or_default().iter().for_each(&mut seal);
+        Entries::new(&delta.upserts).flatten().for_each(|(digest, _)| seal(&digest));
         Ok(to)
     }
 
@@ -244,6 +276,12 @@ impl Replica {
 impl Tables for Replica {
     fn table(&self, name: &str) -> Option<&Table> {
         self.tables.get(name).map(|held| &held.table)
+    }
+
+    fn used(&self, table: &str, digest: &Digest) {
+        if let Ok(mut usage) = self.usage.try_borrow_mut() {
+            usage.count(table, digest);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! One request, from its headers to an outcome, and its response.
 
 use crate::config::{FilterConfig, MetadataHeader};
-use crate::decide::{Denial, Facts, Grant, Permit, Tables, Verdict, decide};
+use crate::decide::{Denial, Facts, Forbidden, Grant, OpenRoute, Permit, Tables, Verdict, decide};
 use crate::host::{HostError, Reply, RequestHost};
 use crate::life::Lapse;
 use crate::metric::Metric;
@@ -14,8 +14,10 @@ mod tests;
 /// it takes the header off even if it is given, since there the end of the stream says so.
 pub const UNAUTHORIZED: Reply =
     Reply { status: 401, headers: &[("www-authenticate", "API key is missing or invalid")] };
-/// The answer to a request that no key would help.
+/// The answer to a request whose key does not help, or that no key would help.
 pub const FORBIDDEN: Reply = Reply { status: 403, headers: &[] };
+/// Tells operators that a key is valid and not allowed on the route.
+pub const NOT_ALLOWED: &str = "not-allowed";
 /// The answer when the keys are not there, in seconds until it is worth to try again.
 pub const UNAVAILABLE: Reply = Reply { status: 503, headers: &[("retry-after", "1")] };
 
@@ -48,16 +50,28 @@ pub fn on_request_headers(
     let route_name = host.route_name();
     let verdict = decide(config, tables, route_name.as_deref(), &mut Told(host));
     match verdict {
-        Verdict::Allow(permit) => match forward(config, permit, host) {
-            Ok(forwarded) => {
-                host.add(Metric::Allowed, 1);
-                Outcome::Forward(forwarded)
+        Verdict::Allow(permit) => {
+            permit.grants().for_each(|grant| tables.used(&grant.step.table, &grant.digest));
+            let passed = permit.identity().map_or(Metric::Anonymous, |_| Metric::Allowed);
+            match forward(config, permit, host) {
+                Ok(forwarded) => {
+                    host.add(passed, 1);
+                    Outcome::Forward(forwarded)
+                }
+                Err(HostError) => answer(&UNAVAILABLE, Metric::Unavailable, host),
             }
+        }
+        Verdict::Open(route) => match pass(config, &route, host) {
+            Ok(forwarded) => Outcome::Forward(forwarded),
             Err(HostError) => answer(&UNAVAILABLE, Metric::Unavailable, host),
         },
         Verdict::Deny(why) => {
             host.note_denial(why.word());
             answer(&UNAUTHORIZED, why.metric(), host)
+        }
+        Verdict::Forbid(Forbidden::NotAllowed) => {
+            host.note_denial(NOT_ALLOWED);
+            answer(&FORBIDDEN, Metric::DeniedNotAllowed, host)
         }
         Verdict::Forbid(_) => answer(&FORBIDDEN, Metric::Forbidden, host),
         Verdict::Wait => Outcome::Wait,
@@ -83,6 +97,7 @@ fn forward(
     permit: Permit<'_>,
     host: &mut impl RequestHost,
 ) -> Result<Forwarded, HostError> {
+    take_own_headers(config, host)?;
     // Also of steps that were not looked at: what stands there is a key that nobody has verified.
     for step in &permit.policy().steps {
         for place in step.places() {
@@ -109,8 +124,34 @@ fn forward(
         }
     }
     // Last, so that it stands even if a policy names the identity header as its key header.
-    host.set_request_header(&config.identity_header, permit.identity())?;
+    match permit.identity() {
+        Some(identity) => host.set_request_header(&config.identity_header, identity)?,
+        None => {
+            host.remove_request_header(&config.identity_header)?;
+            host.pass_anonymously()?;
+        }
+    }
     Ok(Forwarded(()))
+}
+
+/// Lets a request pass that belongs to nobody.
+fn pass(config: &FilterConfig, _: &OpenRoute, host: &mut impl RequestHost) -> Result<Forwarded, HostError> {
+    take_own_headers(config, host)?;
+    host.pass_anonymously()?;
+    Ok(Forwarded(()))
+}
+
+/// Takes off what a client sent in the headers that the filter sets, of all policies: without a control
+/// server nobody else may have done so.
+fn take_own_headers(config: &FilterConfig, host: &mut impl RequestHost) -> Result<(), HostError> {
+    let Some(standalone) = &config.standalone else { return Ok(()) };
+    for header in standalone.own_headers() {
+        // Hardly anybody sends one, and a removal makes the proxy select a route again.
+        if host.request_header(header).is_some() {
+            host.remove_request_header(header)?;
+        }
+    }
+    Ok(())
 }
 
 /// A reply that the proxy refuses leaves the request paused: it ends by the proxy's own timeouts.

@@ -7,6 +7,8 @@ use crate::record::{MAX_RECORD_LEN, Record};
 
 /// Bytes of a digest: the first half of the SHA-256 of a key.
 pub const DIGEST_LEN: usize = 16;
+/// Bytes of the uses of one key: see [`pack_use`].
+pub const USE_LEN: usize = DIGEST_LEN + 4 + 4;
 /// The gRPC service and method of the key stream.
 pub const SERVICE: &str = "keyward.keys.v1.KeyDistribution";
 /// See [`SERVICE`].
@@ -19,7 +21,7 @@ pub type Digest = [u8; DIGEST_LEN];
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct ClientMessage {
     /// What it says.
-    #[prost(oneof = "client_message::Kind", tags = "1, 2, 3, 4")]
+    #[prost(oneof = "client_message::Kind", tags = "1, 2, 3, 4, 5")]
     pub kind: Option<client_message::Kind>,
 }
 
@@ -40,6 +42,9 @@ pub mod client_message {
         /// A plugin configuration is in force.
         #[prost(message, tag = "4")]
         ConfigApplied(super::ConfigApplied),
+        /// Keys were used.
+        #[prost(message, tag = "5")]
+        Usage(super::Usage),
     }
 }
 
@@ -115,11 +120,36 @@ pub struct ConfigApplied {
     pub version: u64,
 }
 
+/// How often keys were used since the last report.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct Usage {
+    /// The number of the report, from 1: of those of one worker each one is counted once.
+    #[prost(uint64, tag = "1")]
+    pub seq: u64,
+    /// The uses.
+    #[prost(message, repeated, tag = "2")]
+    pub tables: Vec<TableUsage>,
+}
+
+/// Uses of keys of one table.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct TableUsage {
+    /// The table.
+    #[prost(string, tag = "1")]
+    pub table: String,
+    /// The revision at which it was held.
+    #[prost(uint64, tag = "2")]
+    pub revision: u64,
+    /// Packed: see [`pack_use`].
+    #[prost(bytes = "vec", tag = "3")]
+    pub uses: Vec<u8>,
+}
+
 /// From the control server to a worker.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct ServerMessage {
     /// What it says.
-    #[prost(oneof = "server_message::Kind", tags = "1, 2, 3, 4, 5")]
+    #[prost(oneof = "server_message::Kind", tags = "1, 2, 3, 4, 5, 6")]
     pub kind: Option<server_message::Kind>,
 }
 
@@ -143,6 +173,9 @@ pub mod server_message {
         /// A table is no longer needed.
         #[prost(message, tag = "5")]
         Drop(super::Drop),
+        /// Reports are stored.
+        #[prost(message, tag = "6")]
+        UsageAck(super::UsageAck),
     }
 }
 
@@ -207,6 +240,14 @@ pub struct Drop {
     pub table: String,
 }
 
+/// The server takes reports on this stream, and has stored all up to this one.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub struct UsageAck {
+    /// Its number; 0 if there is none.
+    #[prost(uint64, tag = "1")]
+    pub seq: u64,
+}
+
 /// Packed entries that are not well formed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
@@ -266,6 +307,31 @@ pub fn pack_entry(into: &mut Vec<u8>, digest: &Digest, record: impl AsRef<[u8]>)
     let length = u16::try_from(record.len()).unwrap_or(0);
     into.extend_from_slice(&length.to_le_bytes());
     into.extend_from_slice(record);
+}
+
+/// Appends the uses of one key: its digest, how often it was used, and when last in seconds since 1970,
+/// both as 32 bits, little endian.
+pub fn pack_use(into: &mut Vec<u8>, digest: &Digest, uses: u32, last: u32) {
+    into.extend_from_slice(digest);
+    into.extend_from_slice(&uses.to_le_bytes());
+    into.extend_from_slice(&last.to_le_bytes());
+}
+
+/// Reads packed uses: digest, how often, when last.
+///
+/// # Errors
+///
+/// [`Malformed::Truncated`] when the length is no multiple of [`USE_LEN`].
+pub fn uses(bytes: &[u8]) -> Result<impl Iterator<Item = (Digest, u32, u32)>, Malformed> {
+    let (all, rest) = bytes.as_chunks::<USE_LEN>();
+    if !rest.is_empty() {
+        return Err(Malformed::Truncated);
+    }
+    Ok(all.iter().filter_map(|bytes| {
+        let (digest, bytes) = bytes.split_first_chunk()?;
+        let (uses, last) = bytes.split_first_chunk()?;
+        Some((*digest, u32::from_le_bytes(*uses), u32::from_le_bytes(*last.first_chunk()?)))
+    }))
 }
 
 /// How Envoy is told to which cluster a stream goes: a serialised

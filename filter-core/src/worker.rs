@@ -22,6 +22,7 @@ use crate::metric::Metric;
 use crate::parking::Lot;
 use crate::replica::{Effect, Replica, Subscriber};
 use crate::request::{self, Outcome};
+use crate::standalone::Seen;
 use crate::wire::client_message::Kind as ClientKind;
 use crate::wire::{ClientMessage, ConfigApplied, mix};
 
@@ -100,11 +101,13 @@ impl Worker {
         config: &[u8],
         host: &mut impl WorkerHost,
     ) -> Result<Rc<FilterConfig>, InvalidConfig> {
-        let config = Rc::new(FilterConfig::from_json(config)?);
+        let config = Rc::new(FilterConfig::read(config)?);
+        let wall = host.wall_clock().unwrap_or_default();
+        self.replica.usage().set_time(wall);
         self.roots.insert(root, Root { config: Rc::clone(&config), tick_ms: FIRST_TICK_MS });
         host.set_tick(FIRST_TICK_MS);
         self.put_in_force(root, host);
-        let now = self.clock.at(host.wall_clock().unwrap_or_default());
+        let now = self.clock.at(wall);
         self.take_over(root, now, host);
         Ok(config)
     }
@@ -130,7 +133,10 @@ impl Worker {
     /// The proxy gives a new request to a root: that one is in force. It need not be the one that
     /// was configured last, since going back to a configuration that is still alive reuses its root.
     pub fn on_new_request(&mut self, root: u32, host: &mut impl WorkerHost) {
-        if self.in_force != Some(root) && self.roots.contains_key(&root) {
+        // Without a stream there is nothing to move, and several plugins may share this VM: each has its
+        // own configuration, and takes turns with the others.
+        let moves = |root: &Root| root.config.has_stream();
+        if self.in_force != Some(root) && self.roots.get(&root).is_some_and(moves) {
             self.put_in_force(root, host);
         }
     }
@@ -142,9 +148,16 @@ impl Worker {
         config: &Rc<FilterConfig>,
         host: &mut impl WorkerHost,
     ) -> Outcome {
-        match request::on_request_headers(config, &self.replica, host) {
+        match request::on_request_headers(config, &Seen::new(&self.replica, config), host) {
             Outcome::Wait => self.park(context, config, host),
-            outcome => outcome,
+            outcome => {
+                if self.replica.usage().is_filling()
+                    && let Some(root) = self.in_force
+                {
+                    self.set_pace(root, host);
+                }
+                outcome
+            }
         }
     }
 
@@ -157,13 +170,16 @@ impl Worker {
 
     /// Time goes by for a root: opens the stream if it is due, ends waiting that took too long.
     pub fn on_tick(&mut self, root: u32, host: &mut impl WorkerHost) {
-        let now = self.clock.at(host.wall_clock().unwrap_or_default());
+        let wall = host.wall_clock().unwrap_or_default();
+        let now = self.clock.at(wall);
+        self.replica.usage().set_time(wall);
         if self.in_force == Some(root) {
             self.take_over(root, now, host);
             if self.link.is_due(now) {
                 self.open(root, now, host);
             }
             self.report(host);
+            self.report_usage(root, now, host);
         }
         self.expire_parked(root, now, host);
         self.set_pace(root, host);
@@ -204,6 +220,10 @@ impl Worker {
                 self.send(number, ClientKind::Nack(nack), host);
             }
             Ok(Effect::Dropped) => self.show_tables(host),
+            Ok(Effect::Reported { seq }) => {
+                self.replica.usage().on_ack(number, seq);
+                self.send_usage(host);
+            }
             Err(_) => self.on_garbage(number, host),
         }
     }
@@ -261,7 +281,8 @@ impl Worker {
     }
 
     fn open(&mut self, root: u32, now: u64, host: &mut impl WorkerHost) {
-        let Some(config) = self.roots.get(&root).map(|root| Rc::clone(&root.config)) else { return };
+        let config = self.roots.get(&root).map(|root| Rc::clone(&root.config));
+        let Some(config) = config.filter(|config| config.has_stream()) else { return };
         let subscribe = self.replica.subscribe(Subscriber {
             node_id: host.node_id(),
             role: config.role.clone(),
@@ -288,6 +309,28 @@ impl Worker {
             stream.reported = version;
             let number = stream.number;
             self.send(number, ClientKind::ConfigApplied(ConfigApplied { version }), host);
+        }
+    }
+
+    /// Tells the server which keys were used, when it is time.
+    fn report_usage(&mut self, root: u32, now: u64, host: &mut impl WorkerHost) {
+        let Some(interval) = self.roots.get(&root).map(|root| root.config.usage_report_ms) else { return };
+        self.replica.close_usage(now, interval);
+        self.send_usage(host);
+        let lost = self.replica.usage().take_lost();
+        if lost > 0 {
+            host.add(Metric::UsesLost, i64::try_from(lost).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// Sends the reports that were not sent on this stream, if the server takes them there.
+    fn send_usage(&mut self, host: &mut impl WorkerHost) {
+        while let Some(stream) = self.link.stream().copied()
+            && let Some(message) = self.replica.usage().next(stream.number)
+        {
+            if host.send(stream.number, message).is_err() {
+                self.on_close(stream.number, host);
+            }
         }
     }
 
@@ -334,7 +377,7 @@ impl Worker {
                 self.on_request_gone(context, host);
                 continue;
             }
-            match request::on_request_headers(&config, &self.replica, host) {
+            match request::on_request_headers(&config, &Seen::new(&self.replica, &config), host) {
                 Outcome::Wait => {}
                 Outcome::Answered => self.on_request_gone(context, host),
                 Outcome::Forward(_) => {
@@ -353,8 +396,10 @@ impl Worker {
 
     /// Ticks fast while there is something to wait for.
     fn set_pace(&mut self, root: u32, host: &mut impl WorkerHost) {
-        let connected = self.link.stream().is_some();
-        let tick_ms = if connected && self.lot.is_empty() { IDLE_TICK_MS } else { BUSY_TICK_MS };
+        let no_stream = self.roots.get(&root).is_some_and(|root| !root.config.has_stream());
+        let connected = no_stream || self.link.stream().is_some();
+        let idle = connected && self.lot.is_empty() && !self.replica.usage().is_filling();
+        let tick_ms = if idle { IDLE_TICK_MS } else { BUSY_TICK_MS };
         if let Some(root) = self.roots.get_mut(&root)
             && root.tick_ms != tick_ms
         {

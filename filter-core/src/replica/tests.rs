@@ -20,6 +20,7 @@ fn tell(replica: &mut Replica, message: &[u8]) -> String {
             format!("{} {} at {}", if arrived { "new" } else { "ack" }, held.table, version.revision)
         }
         Ok(Effect::Refused { nack }) => format!("nack {}: {}", nack.table, nack.reason),
+        Ok(Effect::Reported { seq }) => format!("reported {seq}"),
         Err(NotAMessage(_)) => "not a message".to_owned(),
     }
 }

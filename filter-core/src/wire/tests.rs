@@ -106,3 +106,13 @@ fn a_cluster_is_named_as_envoy_reads_it() {
     assert_eq!(longest.as_bytes()[..4], [10, 127, 10, 125]);
     assert_eq!(grpc_service(&"c".repeat(MAX_CLUSTER_LEN + 1)), None);
 }
+
+#[test]
+fn the_packed_form_of_uses_is_fixed() {
+    let mut packed = Vec::new();
+    pack_use(&mut packed, b"0123456789abcdef", 0x0102, 0x0304_0506);
+    assert_eq!(packed, b"0123456789abcdef\x02\x01\x00\x00\x06\x05\x04\x03");
+    let read = |bytes: &[u8]| uses(bytes).map(Iterator::collect::<Vec<_>>);
+    assert_eq!(read(&packed), Ok(vec![(*b"0123456789abcdef", 0x0102, 0x0304_0506)]));
+    assert_eq!(read(&packed[1..]), Err(Malformed::Truncated));
+}

@@ -4,6 +4,7 @@ use crate::link::LONGEST_DELAY_MS;
 use crate::parking;
 
 mod model;
+mod usage;
 
 const ROOT: u32 = 100;
 

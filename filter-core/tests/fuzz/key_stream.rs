@@ -33,7 +33,7 @@ pub(crate) fn run(input: &[u8]) {
                 assert_eq!(replica.version(&held.table), held.version);
             }
             Ok(Effect::Dropped) => {}
-            Ok(Effect::None | Effect::Refused { .. }) | Err(_) => {
+            Ok(Effect::None | Effect::Refused { .. } | Effect::Reported { .. }) | Err(_) => {
                 assert_eq!(versions(&replica), before, "a refused message changes nothing");
             }
         }
