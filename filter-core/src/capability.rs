@@ -6,6 +6,12 @@
 //! listed fails when it is called. So the list is exactly what is used, no more and no less; a test
 //! compares it with the imports of the built module.
 
+/// The filter state by which the filter tells the guard behind it that a request may pass without an
+/// identity: no client can set it. It holds [`ANONYMOUS`].
+pub const ANONYMOUS_STATE: &str = "wasm.keyward_anonymous";
+/// See [`ANONYMOUS_STATE`].
+pub const ANONYMOUS: &str = "yes";
+
 /// Names as Envoy knows them: callbacks, host calls and WASI functions.
 pub const CAPABILITIES: &[&str] = &[
     // Callbacks. The SDK keeps a map of contexts, so it must see each one come and go.
@@ -34,7 +40,7 @@ pub const CAPABILITIES: &[&str] = &[
     "proxy_replace_header_map_value",
     "proxy_remove_header_map_value",
     "proxy_send_local_response",
-    // Why it was denied, for the access log.
+    // Why it was denied, for the access log; that it has no identity, for the guard.
     "proxy_set_property",
     "proxy_continue_stream",
     "proxy_set_effective_context",

@@ -23,6 +23,8 @@ pub(crate) struct FakeRequest {
     pub(crate) resumed: bool,
     /// What the access log is told.
     pub(crate) denial: Option<&'static str>,
+    /// The guard is told that it may pass without an identity.
+    pub(crate) anonymous: bool,
     /// A header was changed, so the route was selected again and its name cannot be trusted.
     touched: bool,
 }
@@ -155,6 +157,12 @@ impl RequestHost for FakeHost {
 
     fn note_denial(&mut self, why: &'static str) {
         self.current_request().denial = Some(why);
+    }
+
+    fn pass_anonymously(&mut self) -> Result<(), HostError> {
+        self.header_call()?;
+        self.current_request().anonymous = true;
+        Ok(())
     }
 
     fn reply(&mut self, reply: &Reply) -> Result<(), HostError> {

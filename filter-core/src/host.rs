@@ -56,6 +56,13 @@ pub trait RequestHost {
     /// The wall clock, in milliseconds since 1970, if the proxy tells. It may jump.
     fn wall_clock(&mut self) -> Option<u64>;
 
+    /// Tells the guard behind the filter that this request may pass without an identity.
+    ///
+    /// # Errors
+    ///
+    /// When the proxy refuses: then the guard denies it.
+    fn pass_anonymously(&mut self) -> Result<(), HostError>;
+
     /// Tells the access log why a request was denied, in a word.
     fn note_denial(&mut self, why: &'static str);
 

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use keyward_filter_core::capability::ANONYMOUS;
 use keyward_filter_core::event::{Event, Level};
 use keyward_filter_core::host::{HostError, Reply, RequestHost, WorkerHost};
 use keyward_filter_core::metric::{Kind, Metric};
@@ -14,6 +15,10 @@ use proxy_wasm::types::{BufferType, MapType, MetricType, Status};
 
 /// Where the access log finds why a request was denied: `%FILTER_STATE(wasm.keyward_denied:PLAIN)%`.
 const DENIAL: &str = "keyward_denied";
+
+/// What Envoy makes
+/// [`ANONYMOUS_STATE`](keyward_filter_core::capability::ANONYMOUS_STATE) of.
+const ANONYMOUS_KEY: &str = "keyward_anonymous";
 
 /// The proxy, as seen from one VM.
 pub(crate) struct Proxy {
@@ -95,6 +100,10 @@ impl RequestHost for Proxy {
 
     fn note_denial(&mut self, why: &'static str) {
         let _ = hostcalls::set_property(vec![DENIAL], Some(why.as_bytes()));
+    }
+
+    fn pass_anonymously(&mut self) -> Result<(), HostError> {
+        done(hostcalls::set_property(vec![ANONYMOUS_KEY], Some(ANONYMOUS.as_bytes())))
     }
 
     fn reply(&mut self, reply: &Reply) -> Result<(), HostError> {

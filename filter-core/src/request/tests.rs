@@ -17,8 +17,10 @@ fn config() -> FilterConfig {
         table: "t".to_owned(),
         forward_key,
         headers: Vec::new(),
+        anonymous: false,
+        allowed: None,
     };
-    let team = MetadataHeader { header: "x-team".to_owned(), entry: "team".to_owned() };
+    let team = || MetadataHeader { header: "x-team".to_owned(), entry: "team".to_owned() };
     let either = Some(Rule::Any(vec![Rule::Step(0), Rule::Step(1)]));
     FilterConfig {
         version: 1,
@@ -26,18 +28,29 @@ fn config() -> FilterConfig {
         control_cluster: "control".to_owned(),
         identity_header: "x-user-id".to_owned(),
         wait_for_keys_ms: 5_000,
+        usage_report_ms: crate::config::DEFAULT_USAGE_REPORT_MS,
         policies: BTreeMap::from([
             ("ns/places".to_owned(), Policy::of(Step { places: places(), ..step("", false) })),
             ("ns/places-kept".to_owned(), Policy::of(Step { places: places(), ..step("", true) })),
             ("ns/a".to_owned(), Policy::of(step("api-key", false))),
             ("ns/forward".to_owned(), Policy::of(step("api-key", true))),
             ("ns/clash".to_owned(), Policy::of(step("x-user-id", false))),
-            ("ns/team".to_owned(), Policy::of(Step { headers: vec![team], ..step("api-key", false) })),
+            ("ns/team".to_owned(), Policy::of(Step { headers: vec![team()], ..step("api-key", false) })),
+            ("ns/open".to_owned(), Policy::of(Step { anonymous: true, ..step("api-key", true) })),
+            (
+                "ns/open-team".to_owned(),
+                Policy::of(Step { anonymous: true, headers: vec![team()], ..step("api-key", false) }),
+            ),
+            (
+                "ns/a@1".to_owned(),
+                Policy::of(Step { allowed: Some("t@1".to_owned()), ..step("api-key", false) }),
+            ),
             (
                 "ns/either".to_owned(),
                 Policy { steps: vec![step("api-key", false), step("x-key", true)], rule: either },
             ),
         ]),
+        standalone: None,
     }
 }
 
@@ -57,7 +70,8 @@ fn places() -> Vec<Place> {
 
 fn keys() -> Replica {
     let mut replica = Replica::new();
-    for message in FakeTable::new(1, &[("k1", "ann"), ("k2", "bob")]).snapshot("t", 9) {
+    let list = FakeTable::new(1, &[("k2", "bob")]).snapshot("t@1", 9);
+    for message in FakeTable::new(1, &[("k1", "ann"), ("k2", "bob")]).snapshot("t", 9).into_iter().chain(list) {
         replica.on_message(&message).expect("a message");
     }
     replica
@@ -345,6 +359,53 @@ fn a_denial_is_noted_with_its_reason() {
         let mut host = FakeHost::with(FakeRequest::new("ns/a|r", headers));
         run(&mut host);
         assert_eq!(host.request().denial, expected, "{headers:?}");
+    }
+}
+
+#[test]
+fn who_is_not_allowed_is_told_403_and_operators_why() {
+    for (headers, status, why, metric) in [
+        (&[("api-key", "k1")][..], "403", "not-allowed", Metric::DeniedNotAllowed),
+        (&[("api-key", "nope")], "401", "unknown", Metric::DeniedUnknown),
+        (&[], "401", "missing", Metric::DeniedMissing),
+    ] {
+        let mut host = FakeHost::with(FakeRequest::new("ns/a@1|r", headers));
+        assert_eq!(run(&mut host), Outcome::Answered);
+        assert_eq!((host.request().fate().as_str(), host.request().denial), (status, Some(why)));
+        assert_eq!(host.metrics, BTreeMap::from([(metric.name(), 1)]));
+    }
+    check("ns/a@1|r", &[("api-key", "k2")], r#"x-user-id ["bob"] api-key []"#);
+}
+
+#[test]
+fn who_passes_without_a_key_has_no_identity_and_the_guard_is_told() {
+    let smuggled = [("x-user-id", "root"), ("x-team", "red"), ("api-key", ""), ("api-key", "k1")];
+    for route in ["ns/open|r", "ns/open-team|r"] {
+        let mut host = FakeHost::with(FakeRequest::new(route, &smuggled));
+        assert!(matches!(run(&mut host), Outcome::Forward(_)));
+        assert!(host.request().anonymous && host.request().denial.is_none());
+        let kept = if route == "ns/open|r" { vec!["red"] } else { vec![] };
+        assert_eq!(host.request().values("x-team"), kept);
+        for gone in ["x-user-id", "api-key"] {
+            assert!(host.request().values(gone).is_empty(), "{gone} on {route}");
+        }
+        assert_eq!(host.metrics, BTreeMap::from([(Metric::Anonymous.name(), 1)]));
+    }
+    let mut host = FakeHost::with(FakeRequest::new("ns/open|r", &[("api-key", "k1")]));
+    assert!(matches!(run(&mut host), Outcome::Forward(_)));
+    assert!(!host.request().anonymous);
+    assert_eq!(host.request().values("x-user-id"), ["ann"]);
+    check("ns/open|r", &[("api-key", "nope")], "401");
+}
+
+#[test]
+fn a_guard_that_cannot_be_told_is_no_reason_to_let_pass() {
+    for after in 0..3 {
+        let mut host = FakeHost::with(FakeRequest::new("ns/open|r", &[]));
+        host.refuse_after = Some(after);
+        assert_eq!(run(&mut host), Outcome::Answered, "call {after}");
+        assert_eq!(host.request().fate(), "503", "call {after}");
+        assert!(!host.request().anonymous);
     }
 }
 

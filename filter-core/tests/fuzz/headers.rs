@@ -124,6 +124,8 @@ fn config() -> FilterConfig {
             table: table.to_owned(),
             forward_key,
             headers: Vec::new(),
+            anonymous: false,
+            allowed: None,
         })
     };
     FilterConfig {
@@ -132,12 +134,14 @@ fn config() -> FilterConfig {
         control_cluster: "control".to_owned(),
         identity_header: "x-user-id".to_owned(),
         wait_for_keys_ms: 5_000,
+        usage_report_ms: keyward_filter_core::config::DEFAULT_USAGE_REPORT_MS,
         policies: BTreeMap::from([
             ("n/plain".to_owned(), policy("api-key", "t", false)),
             ("n/forward".to_owned(), policy("api-key", "t", true)),
             ("n/other".to_owned(), policy("x-key", "t", false)),
             ("n/loading".to_owned(), policy("api-key", "not there", false)),
         ]),
+        standalone: None,
     }
 }
 
@@ -230,6 +234,10 @@ impl RequestHost for Host {
     }
 
     fn note_denial(&mut self, _: &'static str) {}
+
+    fn pass_anonymously(&mut self) -> Result<(), HostError> {
+        panic!("no policy here is anonymous")
+    }
 
     fn reply(&mut self, reply: &Reply) -> Result<(), HostError> {
         self.replies.push(reply.status);
