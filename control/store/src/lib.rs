@@ -26,7 +26,7 @@ mod watch;
 pub use error::StoreError;
 pub use memory::MemoryStore;
 pub use record::{Body, Event, Key, Record, Revision, Selector};
-pub use sqlite::{OpenError, SqliteStore};
+pub use sqlite::{Counted, OpenError, SecretUses, SqliteStore, UsageFile, WorkerName};
 pub use store::{Page, Store};
 pub use watch::Watch;
 

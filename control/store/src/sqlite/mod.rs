@@ -11,6 +11,7 @@ mod reader;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod writer;
 
 use std::io;
@@ -23,6 +24,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 pub use self::open::OpenError;
 use self::reader::Readers;
+pub use self::usage::{Counted, SecretUses, UsageFile, WorkerName};
 use self::writer::{Operation, Request};
 use crate::error::StoreError;
 use crate::record::{Body, Key, Record, Revision, Selector};

@@ -97,15 +97,7 @@ struct Lock(File);
 
 /// Opens or makes the store.
 pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .map_err(|source| OpenError::Folder { path: folder.to_path_buf(), source })?;
+    let folder = folder_of(path)?;
     let lock = lock(path)?;
     let file = |source| OpenError::File { path: path.to_path_buf(), source };
     let sqlite = |source| OpenError::sqlite(path, source);
@@ -121,6 +113,20 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
         .and_then(|folder| folder.sync_all())
         .map_err(|source| OpenError::Folder { path: folder.to_path_buf(), source })?;
     Ok(Opened { connection, revision: state.revision, _lock: lock })
+}
+
+/// The folder of a file, made if it is not there.
+pub(super) fn folder_of(path: &Path) -> Result<&Path, OpenError> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(|source| OpenError::Folder { path: folder.to_path_buf(), source })?;
+    Ok(folder)
 }
 
 fn set_up(connection: &Connection) -> rusqlite::Result<()> {
@@ -190,12 +196,12 @@ fn lock(path: &Path) -> Result<Lock, OpenError> {
 
 /// Makes the file, if it is not there. SQLite gives the same mode to the files that it puts beside
 /// it.
-fn make(path: &Path) -> io::Result<()> {
+pub(super) fn make(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
 }
 
 /// Takes away what others may do with the file.
-fn make_private(path: &Path) -> io::Result<()> {
+pub(super) fn make_private(path: &Path) -> io::Result<()> {
     let mode = fs::metadata(path)?.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
         tracing::warn!(file = %path.display(), "the store holds keys and was open to others: mode set to 0600");
@@ -235,7 +241,7 @@ impl OpenError {
         }
     }
 
-    fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
+    pub(super) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
         match source.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::Foreign { path: path.to_path_buf() },
             _ => Self::Sqlite { path: path.to_path_buf(), source },
