@@ -8,16 +8,23 @@ use keyward_filter_core::config::table_name;
 use keyward_filter_core::wire::Digest;
 use keyward_resource::ObjectRef;
 use keyward_resource::kinds::auth_config::AuthConfig;
+use keyward_resource::kinds::options::AllowList;
 use keyward_resource::kinds::secret::ApiKeySecret;
 
 use crate::secrets::{Secret, Secrets};
 use crate::selection::Selection;
-use crate::table::Table;
+use crate::table::{Record, Table};
 use crate::view::{KeyView, Wanted};
 
+mod holders;
 mod report;
 #[cfg(test)]
 mod tests;
+mod usage;
+
+pub use holders::Holder;
+use usage::Former;
+pub use usage::Users;
 
 /// How many changes of each table are kept for workers that come back.
 const LOG_LIMIT: usize = 65_536;
@@ -36,11 +43,17 @@ pub enum Change {
     /// From now on only the Secrets and `AuthConfig`s of these namespaces count; `None` means all.
     /// Those of others are kept, and count again when their namespace is watched again.
     Watch(Option<BTreeSet<String>>),
+    /// From now on these lists of who is allowed are in use, and no others.
+    Allow(AllowLists),
 }
+
+/// Who is allowed on routes of `AuthConfig`s, each list by the auth id of those routes.
+pub type AllowLists = BTreeMap<ObjectRef, BTreeMap<String, AllowList>>;
 
 /// All Secrets, all `AuthConfig`s, and the key table of each of these.
 ///
-/// Each step of an `AuthConfig` has a table, called as [`table_name`] says. A changed Secret costs time in the
+/// Each step of an `AuthConfig` has a table, called as [`table_name`] says, and one more for each list of who is
+/// allowed: those keys of its own whose owners are, each with the owner's name alone. A changed Secret costs time in the
 /// number of `AuthConfig`s, whatever the number of Secrets; an `AuthConfig` with a changed
 /// selection, or another choice of namespaces that are watched, costs time in the number of Secrets.
 #[derive(Debug)]
@@ -48,8 +61,11 @@ pub struct KeyIndex {
     revision: u64,
     secrets: Secrets,
     configs: BTreeMap<StepId, Config>,
+    lists: AllowLists,
     tables: OrdMap<Arc<str>, Arc<Table>>,
     log_limit: usize,
+    /// Keys that were used by those who hold them no more.
+    former: Former,
 }
 
 /// A step of an `AuthConfig`: its place among them, from 0.
@@ -73,6 +89,14 @@ struct Config {
     missing: BTreeSet<ObjectRef>,
     /// Keys that more than one of the selected Secrets hold.
     shared: BTreeSet<Digest>,
+    lists: Vec<List>,
+}
+
+/// Who is allowed, and the table that says so.
+#[derive(Debug, PartialEq, Eq)]
+struct List {
+    table: Arc<str>,
+    list: AllowList,
 }
 
 /// What a batch of changes has touched and must be looked at once the batch is in.
@@ -80,6 +104,8 @@ struct Config {
 struct Touched {
     digests: BTreeSet<Digest>,
     configs: BTreeSet<StepId>,
+    /// Only their lists are other ones.
+    lists: BTreeSet<StepId>,
 }
 
 // === impl KeyIndex ===
@@ -99,8 +125,10 @@ impl KeyIndex {
             revision: 0,
             secrets: Secrets::default(),
             configs: BTreeMap::new(),
+            lists: AllowLists::new(),
             tables: OrdMap::new(),
             log_limit,
+            former: Former::default(),
         }
     }
 
@@ -120,10 +148,14 @@ impl KeyIndex {
                         touched.configs.extend(self.configs.keys().cloned());
                     }
                 }
+                Change::Allow(lists) => self.allow(lists, &mut touched),
             }
         }
         for id in &touched.configs {
             self.select_anew(id);
+        }
+        for id in touched.lists.difference(&touched.configs) {
+            self.list_anew(id);
         }
         if touched.digests.is_empty() {
             return;
@@ -183,7 +215,10 @@ impl KeyIndex {
                 }
             }
         }
-        touched.digests.extend([before, after].into_iter().flatten().filter_map(|secret| secret.key.ok()));
+        if let Some(before) = before {
+            self.former.note(before, after, self.revision);
+        }
+        touched.digests.extend([before, after].into_iter().flatten().flat_map(Secret::keys));
     }
 
     fn put_config(&mut self, config: AuthConfig, touched: &mut Touched) {
@@ -202,7 +237,8 @@ impl KeyIndex {
                 _ => {
                     let table = table_name(&id.0.to_string(), at);
                     touched.configs.insert(id.clone());
-                    self.configs.insert(id, Config::new(&table, name, selection));
+                    let lists = lists(&self.lists, &id);
+                    self.configs.insert(id, Config { lists, ..Config::new(&table, name, selection) });
                 }
             }
         }
@@ -218,7 +254,35 @@ impl KeyIndex {
         touched.configs.remove(id);
         if let Some(config) = self.configs.remove(id) {
             self.tables.remove(&config.table);
+            config.lists.iter().for_each(|list| drop(self.tables.remove(&list.table)));
         }
+    }
+
+    /// Has these lists and no others.
+    fn allow(&mut self, now: AllowLists, touched: &mut Touched) {
+        if self.lists == now {
+            return;
+        }
+        self.lists = now;
+        for (id, config) in &mut self.configs {
+            let lists = lists(&self.lists, id);
+            if config.lists == lists {
+                continue;
+            }
+            let gone = config.lists.iter().filter(|list| !lists.contains(list));
+            gone.for_each(|list| drop(self.tables.remove(&list.table)));
+            config.lists = lists;
+            touched.lists.insert(id.clone());
+        }
+    }
+
+    /// Looks at every key of a step, for those of its lists that are new.
+    fn list_anew(&mut self, id: &StepId) {
+        let Some(config) = self.configs.get_mut(id) else { return };
+        let Some(table) = self.tables.get(&config.table).map(Arc::clone) else { return };
+        config.open_tables(&mut self.tables, self.revision, self.log_limit);
+        let digests = table.iter().map(|(digest, _)| digest);
+        config.look_again(&self.secrets, &mut self.tables, self.revision, digests);
     }
 
     /// The steps of an `AuthConfig`, in order.
@@ -231,6 +295,7 @@ impl KeyIndex {
         let Some(config) = self.configs.get_mut(id) else { return };
         let Some(selection) = &config.selection else {
             self.tables.remove(&config.table);
+            config.lists.iter().for_each(|list| drop(self.tables.remove(&list.table)));
             return;
         };
         config.selected = 0;
@@ -247,13 +312,11 @@ impl KeyIndex {
             if secret.is_unreadable() {
                 config.unreadable.insert(secret.id.clone());
             }
-            digests.extend(secret.key.ok());
+            digests.extend(secret.keys());
         }
         digests.sort_unstable();
         digests.dedup();
-        self.tables
-            .entry(Arc::clone(&config.table))
-            .or_insert_with(|| Arc::new(Table::new(self.revision, self.log_limit)));
+        config.open_tables(&mut self.tables, self.revision, self.log_limit);
         config.look_again(&self.secrets, &mut self.tables, self.revision, &digests);
     }
 }
@@ -277,6 +340,14 @@ impl Config {
             unreadable: BTreeSet::new(),
             missing: BTreeSet::new(),
             shared: BTreeSet::new(),
+            lists: Vec::new(),
+        }
+    }
+
+    /// Makes the tables that are not there yet.
+    fn open_tables(&self, tables: &mut OrdMap<Arc<str>, Arc<Table>>, revision: u64, log_limit: usize) {
+        for name in self.lists.iter().map(|list| &list.table).chain([&self.table]) {
+            tables.entry(Arc::clone(name)).or_insert_with(|| Arc::new(Table::new(revision, log_limit)));
         }
     }
 
@@ -294,8 +365,14 @@ impl Config {
         revision: u64,
         digests: impl IntoIterator<Item = &'a Digest>,
     ) {
-        let Some(table) = tables.get(&self.table) else { return };
-        let mut changes = Vec::new();
+        if !tables.contains_key(&self.table) {
+            return;
+        }
+        let names = self.lists.iter().map(|list| &list.table).chain([&self.table]);
+        // There is one for each: they come and go together.
+        let found = names.filter_map(|name| tables.get_key_value(name));
+        let mut found: Vec<_> =
+            found.map(|(name, table)| (Arc::clone(name), Arc::clone(table), Vec::new())).collect();
         for digest in digests {
             let mut holders = self.holders(secrets, digest);
             let owner = holders.next();
@@ -307,15 +384,35 @@ impl Config {
                 self.shared.remove(digest);
             }
             let selection = self.selection.as_ref();
-            let record = owner.zip(selection).and_then(|(secret, selection)| selection.record(secret));
-            if table.get(digest) != record.as_deref() {
-                changes.push((*digest, record));
+            let record =
+                owner.zip(selection).and_then(|(secret, selection)| selection.record(secret, digest));
+            let owner = owner.filter(|_| record.is_some());
+            let listed = self.lists.iter().map(|list| owner.and_then(|owner| list.record(owner, digest)));
+            for ((_, table, changes), record) in found.iter_mut().zip(listed.chain([record.clone()])) {
+                if table.get(digest) != record.as_deref() {
+                    changes.push((*digest, record));
+                }
             }
         }
-        if !changes.is_empty()
-            && let Some(table) = tables.get_mut(&self.table)
-        {
-            Arc::make_mut(table).update(revision, changes);
+        for (name, _, changes) in found.into_iter().filter(|(_, _, changes)| !changes.is_empty()) {
+            if let Some(table) = tables.get_mut(&name) {
+                Arc::make_mut(table).update(revision, changes);
+            }
         }
     }
+}
+
+// === impl List ===
+
+impl List {
+    /// What its table says of a key: whose it is, if that one is allowed.
+    fn record(&self, owner: &Secret, digest: &Digest) -> Option<Record> {
+        self.list.allows(&owner.id.name, &owner.labels).then(|| owner.named(digest))
+    }
+}
+
+fn lists(all: &AllowLists, (id, at): &StepId) -> Vec<List> {
+    let of_config = all.get(id).into_iter().flatten();
+    let table = |auth_id: &String| Arc::from(table_name(auth_id, *at));
+    of_config.map(|(auth_id, list)| List { table: table(auth_id), list: list.clone() }).collect()
 }

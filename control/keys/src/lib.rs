@@ -26,8 +26,8 @@ mod table;
 mod view;
 mod workers;
 
-pub use index::{Change, KeyIndex};
-pub use session::{Limits, ProtocolError, Session, SessionEvent};
+pub use index::{AllowLists, Change, Holder, KeyIndex, Users};
+pub use session::{Limits, ProtocolError, Session, SessionEvent, TableUses};
 pub use table::Table;
 pub use view::{KeyView, Wanted};
 pub use workers::{Confirmed, Connection, GRACE, Goal, Held, Missing, Refusal, Standing, Worker, Workers};

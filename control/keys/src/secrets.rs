@@ -10,7 +10,7 @@ use keyward_filter_core::life::Life;
 use keyward_filter_core::record;
 use keyward_filter_core::wire::{DIGEST_LEN, Digest};
 use keyward_resource::ObjectRef;
-use keyward_resource::kinds::secret::{ApiKeySecret, KeyLife, KeyProblem, SecretValue};
+use keyward_resource::kinds::secret::{ApiKeySecret, KeyLife, KeyProblem, PreviousKey, SecretValue};
 
 use crate::table::Record;
 
@@ -18,13 +18,24 @@ use crate::table::Record;
 #[derive(PartialEq, Eq)]
 pub(crate) struct Secret {
     pub(crate) id: ObjectRef,
-    /// The record of its key without metadata, in the form in which tables share it.
-    pub(crate) bare: Record,
+    /// The revision that created it.
+    pub(crate) created: u64,
+    /// The record of its present key without metadata.
+    bare: Record,
     /// The entries that a header can carry, sorted by name. Most Secrets have none.
     metadata: Box<[Entry]>,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) key: Result<Digest, KeyProblem>,
+    /// The key before the present one. Few have one.
+    previous: Option<Box<Previous>>,
     pub(crate) trailing_newline: bool,
+}
+
+/// The key before the present one.
+#[derive(PartialEq, Eq)]
+struct Previous {
+    key: Digest,
+    bare: Record,
 }
 
 /// A name and its value.
@@ -59,6 +70,18 @@ fn life(secret: &ApiKeySecret) -> Life {
     Life { not_before, expires_at, disabled, any_shape: secret.any_shape }
 }
 
+/// The key before the present one began long ago, ends by itself, and is refused with the present one.
+fn life_of_previous(secret: &ApiKeySecret, previous: &PreviousKey) -> Life {
+    let PreviousKey { expires_at, any_shape, .. } = *previous;
+    Life { not_before: None, expires_at: Some(expires_at), disabled: secret.life.disabled, any_shape }
+}
+
+fn cut(sha256: &[u8; 32]) -> Digest {
+    let mut digest = Digest::default();
+    digest.copy_from_slice(&sha256[..DIGEST_LEN]);
+    digest
+}
+
 fn carried((name, value): (&String, &SecretValue)) -> Option<Entry> {
     Some((name.as_str().into(), value.header_value()?.into()))
 }
@@ -72,6 +95,27 @@ impl Secret {
         self.metadata.get(at).map(|(_, value)| value.as_ref())
     }
 
+    /// The keys that it holds, first the present one; none where that is of no use.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = Digest> {
+        let previous = self.previous.as_ref().map(|previous| previous.key);
+        self.key.into_iter().flat_map(move |key| [Some(key), previous]).flatten()
+    }
+
+    /// The record of one of its keys without metadata, in the form in which tables share it.
+    pub(crate) fn bare(&self, key: &Digest) -> &Record {
+        match &self.previous {
+            Some(previous) if previous.key == *key && self.key != Ok(*key) => &previous.bare,
+            _ => &self.bare,
+        }
+    }
+
+    /// The record of one of its keys that says whose it is and nothing else.
+    pub(crate) fn named(&self, key: &Digest) -> Record {
+        let bare = self.bare(key);
+        let name = self.id.name.as_str();
+        if **bare == *name.as_bytes() { Arc::clone(bare) } else { name.as_bytes().into() }
+    }
+
     /// Whether it holds what no Secret can be written with: whoever reads the status of an `AuthConfig` has
     /// to know.
     pub(crate) fn is_unreadable(&self) -> bool {
@@ -81,16 +125,18 @@ impl Secret {
 
 impl From<ApiKeySecret> for Secret {
     fn from(secret: ApiKeySecret) -> Self {
+        let previous = secret.previous.as_ref().map(|previous| {
+            let bare = record::pack(life_of_previous(&secret, previous), &secret.meta.name, []).into();
+            Box::new(Previous { key: cut(&previous.key), bare })
+        });
         Self {
+            previous,
             bare: record::pack(life(&secret), &secret.meta.name, []).into(),
             metadata: secret.metadata.iter().filter_map(carried).collect(),
             id: secret.meta.object_ref(),
+            created: secret.meta.created,
             labels: secret.meta.labels,
-            key: secret.key.map(|sha256| {
-                let mut digest = Digest::default();
-                digest.copy_from_slice(&sha256[..DIGEST_LEN]);
-                digest
-            }),
+            key: secret.key.map(|sha256| cut(&sha256)),
             trailing_newline: secret.trailing_newline,
         }
     }
@@ -107,6 +153,11 @@ impl fmt::Debug for Secret {
 impl Secrets {
     pub(crate) fn get(&self, id: &ObjectRef) -> Option<&Arc<Secret>> {
         self.by_id.get(id).map(|secret| &secret.0)
+    }
+
+    /// The revision that created one, watched or not.
+    pub(crate) fn created(&self, id: &ObjectRef) -> Option<u64> {
+        self.by_id.get(id).or_else(|| self.unwatched.get(id)).map(|secret| secret.0.created)
     }
 
     /// All of them, by namespace and name.
@@ -171,7 +222,7 @@ impl Secrets {
             self.unwatched.insert(secret);
             return before;
         }
-        if let Ok(digest) = secret.0.key {
+        for digest in secret.0.keys() {
             self.by_digest
                 .entry(digest)
                 .and_modify(|holders| holders.add(secret.clone()))
@@ -185,11 +236,12 @@ impl Secrets {
     pub(crate) fn remove(&mut self, id: &ObjectRef) -> Option<Arc<Secret>> {
         self.unwatched.remove(id);
         let before = self.by_id.take(id)?.0;
-        if let Ok(digest) = before.key
-            && let Some(holders) = self.by_digest.get_mut(&digest)
-            && !holders.remove(id)
-        {
-            self.by_digest.remove(&digest);
+        for digest in before.keys() {
+            if let Some(holders) = self.by_digest.get_mut(&digest)
+                && !holders.remove(id)
+            {
+                self.by_digest.remove(&digest);
+            }
         }
         Some(before)
     }

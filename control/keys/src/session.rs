@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyward_filter_core::wire::{
     Ack, ClientMessage, Delta, Digest, Drop, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd,
-    Subscribe, Version, client_message, server_message,
+    Subscribe, Usage, UsageAck, Version, client_message, server_message, uses,
 };
 
 use crate::table::{Content, Table};
@@ -69,6 +69,24 @@ pub enum SessionEvent {
         /// Its version.
         version: u64,
     },
+    /// Keys were used.
+    Used {
+        /// The number of the report: of those of one worker each one counts once.
+        seq: u64,
+        /// By table.
+        tables: Vec<TableUses>,
+    },
+}
+
+/// How often keys of a table were used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableUses {
+    /// The table.
+    pub table: String,
+    /// The revision at which it was held.
+    pub revision: u64,
+    /// Keys, how often each was used, and when last in seconds since 1970.
+    pub uses: Vec<(Digest, u32, u32)>,
 }
 
 /// A message that does not belong where it came. The stream should be closed.
@@ -86,6 +104,9 @@ pub enum ProtocolError {
     /// A held table came without its version.
     #[error("the message names a table without its version")]
     NoVersion,
+    /// The uses in a report are cut off.
+    #[error("the uses in a report are not well formed")]
+    Uses,
 }
 
 /// One worker's stream.
@@ -101,6 +122,8 @@ pub struct Session {
     slots: BTreeMap<Arc<str>, Slot>,
     /// The one snapshot that is being sent.
     loading: Option<Loading>,
+    /// Reports are stored up to this one, which the worker was not told.
+    stored: Option<u64>,
 }
 
 /// What is known of a table in the worker.
@@ -121,6 +144,15 @@ struct Loading {
     table: Arc<str>,
     content: Content,
     last: Option<Digest>,
+}
+
+fn used(usage: Usage) -> Result<SessionEvent, ProtocolError> {
+    let mut tables = Vec::with_capacity(usage.tables.len());
+    for table in usage.tables {
+        let uses = uses(&table.uses).map_err(|_| ProtocolError::Uses)?.collect();
+        tables.push(TableUses { table: table.table, revision: table.revision, uses });
+    }
+    Ok(SessionEvent::Used { seq: usage.seq, tables })
 }
 
 // === impl Session ===
@@ -161,8 +193,15 @@ impl Session {
             (Kind::ConfigApplied(applied), Some(_)) => {
                 SessionEvent::ConfigApplied { version: applied.version }
             }
+            (Kind::Usage(usage), Some(_)) => used(usage)?,
         };
         Ok(vec![event])
+    }
+
+    /// All reports of this worker are stored up to this one. Until this was said for the first time the worker
+    /// sends none.
+    pub fn on_stored(&mut self, seq: u64) {
+        self.stored = Some(seq);
     }
 
     /// The next message to send; `None` when there is nothing to say until either the view or what
@@ -170,6 +209,9 @@ impl Session {
     pub fn next(&mut self, view: &KeyView) -> Option<ServerMessage> {
         use server_message::Kind;
         let role = self.role.clone()?;
+        if let Some(seq) = self.stored.take() {
+            return Some(ServerMessage { kind: Some(Kind::UsageAck(UsageAck { seq })) });
+        }
         view.wanted(&role)?;
         let kind = None
             .or_else(|| self.next_drop(&role, view).map(Kind::Drop))

@@ -140,7 +140,7 @@ impl Workers {
         }
         let Some(worker) = self.workers.get_mut(&connection) else { return };
         match event {
-            SessionEvent::Subscribed { .. } => {}
+            SessionEvent::Subscribed { .. } | SessionEvent::Used { .. } => {}
             SessionEvent::Acked { table, version } => {
                 worker.refused.remove(table);
                 worker.held.insert(table.clone(), Held { version: *version, acknowledged: true });

@@ -1,7 +1,7 @@
-use keyward_filter_core::wire::{ConfigApplied, TableVersion};
+use keyward_filter_core::wire::{ConfigApplied, TableUsage, TableVersion, pack_use};
 
 use super::*;
-use crate::fixtures::{delete_config, entries, foreign, put, put_config, wanted};
+use crate::fixtures::{delete_config, digest, entries, foreign, put, put_config, wanted};
 use crate::index::{Change, KeyIndex};
 use crate::view::Wanted;
 use line::Line;
@@ -102,6 +102,31 @@ fn a_message_that_says_nothing_ends_the_stream() {
         let ack = message(client_message::Kind::Ack(Ack { held }));
         assert_eq!(session.on_message(ack), Err(ProtocolError::NoVersion));
     }
+}
+
+#[test]
+fn a_report_of_uses_is_read_and_its_storage_is_told_once() {
+    let view = index(8).view(only(&[]));
+    let mut packed = Vec::new();
+    pack_use(&mut packed, &digest(1), 3, 99);
+    pack_use(&mut packed, &digest(2), 1, 98);
+    let report = |uses: &[u8]| {
+        let table = TableUsage { table: ONE.to_owned(), revision: 7, uses: uses.to_vec() };
+        message(client_message::Kind::Usage(Usage { seq: 4, tables: vec![table] }))
+    };
+    let mut session = Session::new();
+    session.on_stored(3);
+    assert_eq!(session.next(&view), None, "nothing before it has subscribed");
+    assert_eq!(session.on_message(report(&packed)), Err(ProtocolError::NotSubscribed));
+    session.on_message(subscribe(Vec::new())).expect("it belongs there");
+    let stored = |seq| Some(ServerMessage { kind: Some(server_message::Kind::UsageAck(UsageAck { seq })) });
+    assert_eq!((session.next(&view), session.next(&view)), (stored(3), None));
+    let uses = vec![(digest(1), 3, 99), (digest(2), 1, 98)];
+    let tables = vec![TableUses { table: ONE.to_owned(), revision: 7, uses }];
+    assert_eq!(session.on_message(report(&packed)), Ok(vec![SessionEvent::Used { seq: 4, tables }]));
+    session.on_stored(4);
+    assert_eq!((session.next(&view), session.next(&view)), (stored(4), None));
+    assert_eq!(session.on_message(report(&packed[1..])), Err(ProtocolError::Uses));
 }
 
 #[test]

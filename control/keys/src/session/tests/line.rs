@@ -44,6 +44,7 @@ fn words(message: &ServerMessage) -> String {
             format!("delta {} +{} -{removed}", delta.table, count(&delta.upserts))
         }
         Kind::Drop(drop) => format!("drop {}", drop.table),
+        Kind::UsageAck(ack) => format!("stored {}", ack.seq),
     }
 }
 
@@ -106,7 +107,7 @@ impl Line {
             Kind::Chunk(chunk) => chunk.entries.push(0),
             Kind::End(end) => end.version = None,
             Kind::Delta(delta) => delta.removals.push(0),
-            Kind::Drop(_) => {}
+            Kind::Drop(_) | Kind::UsageAck(_) => {}
         }
     }
 
@@ -120,7 +121,7 @@ impl Line {
                 self.refused += 1;
                 self.say(client_message::Kind::Nack(nack.clone()));
             }
-            Effect::None | Effect::Dropped => {}
+            Effect::None | Effect::Dropped | Effect::Reported { .. } => {}
         }
         Some(effect)
     }

@@ -244,7 +244,7 @@ impl World {
         self.workers.on_sent(peer.connection, message);
         let limits = self.rules.limits;
         match message.kind.as_ref()? {
-            Kind::Begin(_) => {}
+            Kind::Begin(_) | Kind::UsageAck(_) => {}
             Kind::Chunk(chunk) => {
                 assert!(chunk.entries.len() <= limits.chunk_bytes || words.ends_with(" 1"), "{words}");
             }
