@@ -41,6 +41,7 @@ fn secret(at: usize) -> Change {
         key: Ok(key),
         life,
         any_shape: false,
+        previous: None,
         trailing_newline: false,
         metadata,
     })
@@ -53,6 +54,7 @@ fn auth_config() -> Change {
         label_selector: BTreeMap::from([("team".to_owned(), "x".to_owned())]),
         secret_refs: Vec::new(),
         forward_key: false,
+        anonymous: false,
         headers_from_metadata: BTreeMap::new(),
     };
     let steps = vec![AuthStep { name: "config_0".to_owned(), api_key_auth }];

@@ -3,15 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keyward_filter_core::life::Life;
+use keyward_filter_core::record;
 use keyward_filter_core::wire::{DIGEST_LEN, Digest, Version, entry_hash};
 use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig, AuthStep};
-use keyward_resource::kinds::secret::{ApiKeySecret, KeyLife, KeyProblem};
+use keyward_resource::kinds::options::AllowList;
+use keyward_resource::kinds::secret::{ApiKeySecret, KeyLife, KeyProblem, PreviousKey};
 use keyward_resource::{Meta, ObjectRef};
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-use crate::index::Change;
+use crate::index::{AllowLists, Change};
 use crate::table::Table;
 use crate::view::Wanted;
 
@@ -24,6 +27,7 @@ pub(crate) struct Objects {
     secrets: BTreeMap<ObjectRef, ApiKeySecret>,
     configs: BTreeMap<ObjectRef, AuthConfig>,
     watched: Option<BTreeSet<String>>,
+    lists: AllowLists,
 }
 
 /// What there is to say about an `AuthConfig`.
@@ -50,6 +54,9 @@ pub(crate) fn id(name: &str) -> ObjectRef {
     ObjectRef::new(namespace, name)
 }
 
+/// When previous keys end.
+const END: u64 = 1_900_000_000_000;
+
 /// The digest of a key; the key itself is a number.
 pub(crate) fn digest(key: u8) -> Digest {
     [key; DIGEST_LEN]
@@ -62,9 +69,16 @@ pub(crate) fn secret(name: &str, labels: &str, key: u8) -> ApiKeySecret {
         key: Ok([key; 32]),
         life: KeyLife::default(),
         any_shape: false,
+        previous: None,
         trailing_newline: false,
         metadata: BTreeMap::new(),
     }
+}
+
+/// The same with a key before the present one, which ends at a time.
+pub(crate) fn rotated(name: &str, labels: &str, key: u8, previous: u8, expires_at: u64) -> ApiKeySecret {
+    let previous = PreviousKey { key: [previous; 32], expires_at, any_shape: false };
+    ApiKeySecret { previous: Some(previous), ..secret(name, labels, key) }
 }
 
 /// The same with a key that is of no use.
@@ -80,6 +94,7 @@ pub(crate) fn config(name: &str, labels: &str, refs: &[&str]) -> AuthConfig {
         label_selector: pairs(labels),
         secret_refs: refs.iter().map(|name| id(name)).collect(),
         forward_key: false,
+        anonymous: false,
         headers_from_metadata: BTreeMap::new(),
     };
     let steps = vec![AuthStep { name: "config_0".to_owned(), api_key_auth }];
@@ -111,6 +126,23 @@ pub(crate) fn watch(namespaces: &[&str]) -> Change {
     Change::Watch(Some(namespaces.iter().map(|name| String::from(*name)).collect()))
 }
 
+/// A list for an `AuthConfig`: the owner of a Secret of this name, and who has these labels. The auth id says
+/// the same.
+pub(crate) fn list(config: &str, secret: &str, labels: &str) -> (ObjectRef, String, AllowList) {
+    let identities = [id(secret).name].into();
+    let list = AllowList { identities, labels: pairs(labels) };
+    (id(config), format!("{config}@{secret}+{labels}"), list)
+}
+
+/// Has these lists and no others.
+pub(crate) fn allow(lists: impl IntoIterator<Item = (ObjectRef, String, AllowList)>) -> Change {
+    let mut all = AllowLists::new();
+    for (config, auth_id, list) in lists {
+        all.entry(config).or_default().insert(auth_id, list);
+    }
+    Change::Allow(all)
+}
+
 /// Who wants which tables.
 pub(crate) fn wanted(roles: &[(&str, &[&str])]) -> Wanted {
     let owned = |(role, tables): &(&str, &[&str])| {
@@ -119,9 +151,10 @@ pub(crate) fn wanted(roles: &[(&str, &[&str])]) -> Wanted {
     roles.iter().map(owned).collect()
 }
 
-/// A record as text.
+/// A record as text. One with times in it begins with bytes that are none.
 pub(crate) fn text(record: impl AsRef<[u8]>) -> String {
-    String::from_utf8(record.as_ref().to_vec()).expect("a record of text")
+    let record = record.as_ref();
+    String::from_utf8(record.to_vec()).unwrap_or_else(|_| record.escape_ascii().to_string())
 }
 
 /// The entries of a table, and that its version fits them.
@@ -150,6 +183,10 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
         8 => (name.clone(), labels.clone(), 1..=4_u8).prop_map(|(name, labels, key)| put(name, labels, key)),
         4 => (name.clone(), labels.clone(), 5..=255_u8).prop_map(|(name, labels, key)| put(name, labels, key)),
+        4 => (name.clone(), labels.clone(), 1..=4_u8, 1..=3_u8).prop_map(|(name, labels, key, by)| {
+            // Another one of the same four, mostly somebody else's too.
+            Change::PutSecret(rotated(name, labels, key, 1 + (key - 1 + by) % 4, END))
+        }),
         1 => (name.clone(), labels.clone(), problem)
             .prop_map(|(name, labels, problem)| Change::PutSecret(broken(name, labels, problem))),
         4 => name.prop_map(delete),
@@ -158,6 +195,10 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
         1 => select(&CONFIGS[..]).prop_map(delete_config),
         1 => subsequence(&["a", "b"][..], 0..=2).prop_map(|namespaces| watch(&namespaces)),
         1 => Just(Change::Watch(None)),
+        2 => vec((select(&CONFIGS[..]), select(&SECRETS[..]), select(&LABELS[..])), 0..=3).prop_map(|lists| {
+            let lists: Vec<_> = lists.iter().map(|(config, secret, labels)| list(config, secret, labels)).collect();
+            allow(lists)
+        }),
     ]
 }
 
@@ -208,6 +249,7 @@ impl Objects {
                 self.configs.remove(&id);
             }
             Change::Watch(namespaces) => self.watched = namespaces,
+            Change::Allow(lists) => self.lists = lists,
         }
     }
 
@@ -215,7 +257,8 @@ impl Objects {
     pub(crate) fn all(&self) -> Vec<Change> {
         let secrets = self.secrets.values().cloned().map(Change::PutSecret);
         let configs = self.configs.values().cloned().map(Change::PutAuthConfig);
-        secrets.chain(configs).chain([Change::Watch(self.watched.clone())]).collect()
+        let others = [Change::Watch(self.watched.clone()), Change::Allow(self.lists.clone())];
+        secrets.chain(configs).chain(others).collect()
     }
 
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &ApiKeySecret> {
@@ -230,7 +273,14 @@ impl Objects {
     pub(crate) fn tables(&self) -> BTreeMap<String, Entries> {
         let tables =
             self.configs.iter().filter(|(_, config)| !config.steps[0].api_key_auth.selects_nothing());
-        tables.map(|(id, config)| (id.to_string(), self.entries(config))).collect()
+        let mut all = BTreeMap::new();
+        for (id, config) in tables {
+            all.insert(id.to_string(), self.entries(config));
+            for (auth_id, list) in self.lists.get(id).into_iter().flatten() {
+                all.insert(auth_id.clone(), self.listed(config, list));
+            }
+        }
+        all
     }
 
     /// What there is to say about an `AuthConfig`.
@@ -239,7 +289,11 @@ impl Objects {
         for secret in self.selected(config) {
             facts.selected += 1;
             match secret.key {
-                Ok(key) => facts.shared.entry(cut(key)).or_default().push(secret.meta.object_ref()),
+                Ok(_) => {
+                    for key in keys(secret) {
+                        facts.shared.entry(cut(key)).or_default().push(secret.meta.object_ref());
+                    }
+                }
                 Err(problem) if problem.is_refused() => facts.unreadable.push(secret.meta.object_ref()),
                 Err(_) => {}
             }
@@ -259,11 +313,31 @@ impl Objects {
     fn entries(&self, config: &AuthConfig) -> Entries {
         let mut entries = Entries::new();
         for secret in self.selected(config) {
-            if let Ok(key) = secret.key {
-                entries.entry(cut(key)).or_insert_with(|| secret.meta.name.clone());
+            for key in keys(secret) {
+                let is_previous = secret.key != Ok(key);
+                let life = Life { expires_at: is_previous.then_some(END), ..Life::default() };
+                let record = || text(record::pack(life, &secret.meta.name, []));
+                entries.entry(cut(key)).or_insert_with(record);
             }
         }
         entries
+    }
+
+    /// Of the keys of an `AuthConfig` those whose owner is on a list.
+    fn listed(&self, config: &AuthConfig, list: &AllowList) -> Entries {
+        let mut owners: BTreeMap<Digest, &ApiKeySecret> = BTreeMap::new();
+        for secret in self.selected(config) {
+            for key in keys(secret) {
+                owners.entry(cut(key)).or_insert(secret);
+            }
+        }
+        let allowed = |owner: &ApiKeySecret| {
+            let has = |(name, value)| owner.meta.labels.get(name) == Some(value);
+            list.identities.contains(&owner.meta.name)
+                || (!list.labels.is_empty() && list.labels.iter().all(has))
+        };
+        owners.retain(|_, owner| allowed(owner));
+        owners.into_iter().map(|(digest, owner)| (digest, owner.meta.name.clone())).collect()
     }
 
     /// By namespace and name.
@@ -279,6 +353,12 @@ impl Objects {
             })
             .map(|(_, secret)| secret)
     }
+}
+
+/// All keys of a Secret.
+fn keys(secret: &ApiKeySecret) -> impl Iterator<Item = [u8; 32]> {
+    let previous = secret.previous.map(|previous| previous.key);
+    secret.key.into_iter().flat_map(move |key| [Some(key), previous]).flatten()
 }
 
 fn cut(sha256: [u8; 32]) -> Digest {

@@ -155,13 +155,14 @@ impl KeyIndex {
             self.select_anew(id);
         }
         for id in touched.lists.difference(&touched.configs) {
-            self.list_anew(id);
+            self.list_anew(id, &touched.digests);
         }
         if touched.digests.is_empty() {
             return;
         }
         for (id, config) in &mut self.configs {
-            if !touched.configs.contains(id) {
+            // A table changes once with a batch: nobody is to see it half changed.
+            if !touched.configs.contains(id) && !touched.lists.contains(id) {
                 config.look_again(&self.secrets, &mut self.tables, self.revision, touched.digests.iter());
             }
         }
@@ -276,12 +277,13 @@ impl KeyIndex {
         }
     }
 
-    /// Looks at every key of a step, for those of its lists that are new.
-    fn list_anew(&mut self, id: &StepId) {
+    /// Looks at every key of a step, for those of its lists that are new, and at those that have changed.
+    fn list_anew(&mut self, id: &StepId, changed: &BTreeSet<Digest>) {
         let Some(config) = self.configs.get_mut(id) else { return };
         let Some(table) = self.tables.get(&config.table).map(Arc::clone) else { return };
         config.open_tables(&mut self.tables, self.revision, self.log_limit);
-        let digests = table.iter().map(|(digest, _)| digest);
+        let held = table.iter().map(|(digest, _)| digest).filter(|digest| !changed.contains(*digest));
+        let digests = held.chain(changed);
         config.look_again(&self.secrets, &mut self.tables, self.revision, digests);
     }
 

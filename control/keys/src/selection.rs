@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use keyward_filter_core::record::{self, MAX_RECORD_LEN};
+use keyward_filter_core::wire::Digest;
 use keyward_resource::ObjectRef;
 use keyward_resource::kinds::auth_config::ApiKeyAuth;
 
@@ -43,7 +44,7 @@ impl Selection {
 
     /// Whether it selects a Secret that has all that it requires.
     pub(crate) fn accepts(&self, secret: &Secret) -> bool {
-        self.selects(secret) && self.lacking(secret).next().is_none() && self.record(secret).is_some()
+        self.selects(secret) && self.lacking(secret).next().is_none() && self.fits(secret)
     }
 
     /// The metadata that it requires and that a Secret does not have, or not in a form that a header can
@@ -53,14 +54,20 @@ impl Selection {
         required.map(|(name, _)| name.as_str()).filter(|name| secret.metadata(name).is_none())
     }
 
-    /// What the table says of the key of a Secret; `None` when it would be too long.
-    pub(crate) fn record(&self, secret: &Secret) -> Option<Record> {
+    /// Whether what tables say of the keys of a Secret is short enough.
+    pub(crate) fn fits(&self, secret: &Secret) -> bool {
+        secret.keys().all(|key| self.record(secret, &key).is_some())
+    }
+
+    /// What the table says of a key of a Secret; `None` when it would be too long.
+    pub(crate) fn record(&self, secret: &Secret, key: &Digest) -> Option<Record> {
+        let bare = secret.bare(key);
         let metadata =
             || self.metadata.keys().filter_map(|name| Some((name.as_str(), secret.metadata(name)?)));
         if metadata().next().is_none() {
-            return Some(Arc::clone(&secret.bare));
+            return Some(Arc::clone(bare));
         }
-        let packed = record::extend(&secret.bare, metadata());
+        let packed = record::extend(bare, metadata());
         (packed.len() <= MAX_RECORD_LEN).then(|| packed.into())
     }
 }

@@ -97,6 +97,9 @@ fn summary(resource: &Resource) -> Value {
             if secret.life != KeyLife::default() {
                 found["life"] = said(&secret.life).into();
             }
+            if let Some(previous) = &secret.previous {
+                found["previous"] = json!({ "key": "a digest", "expiresAt": previous.expires_at });
+            }
             found
         }
         Resource::TlsSecret(secret) => json!({
@@ -118,6 +121,9 @@ fn summary(resource: &Resource) -> Value {
                 });
                 if !auth.places.is_empty() {
                     found["header"] = auth.places.iter().map(said).collect();
+                }
+                if auth.anonymous {
+                    found["anonymous"] = true.into();
                 }
                 found
             };

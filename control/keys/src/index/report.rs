@@ -7,7 +7,7 @@ use keyward_filter_core::wire::Digest;
 use keyward_resource::kinds::auth_config::ApiKeyAuth;
 use keyward_resource::{ObjectKey, ObjectRef, Report, Reports};
 
-use super::{Config, KeyIndex, StepId};
+use super::{AllowList, Config, KeyIndex, List, StepId};
 use crate::secrets::Secret;
 
 pub(super) const SECRET: &str = "Secret";
@@ -66,13 +66,10 @@ impl KeyIndex {
         if secret.trailing_newline {
             reports.warn(object.clone(), "the newline at the end of data.api-key is not part of the key");
         }
-        let digest = match secret.key {
-            Ok(digest) => digest,
-            Err(problem) => {
-                reports.warn(object, format!("holds no usable key and is skipped: {problem}"));
-                return;
-            }
-        };
+        if let Err(problem) = secret.key {
+            reports.warn(object, format!("holds no usable key and is skipped: {problem}"));
+            return;
+        }
         for ((id, _), config) in self.watched_configs() {
             let Some(selection) = config.selection.as_ref().filter(|selection| selection.selects(secret))
             else {
@@ -89,16 +86,18 @@ impl KeyIndex {
                 );
                 reports.warn(object.clone(), sentence);
             }
-            if selection.record(secret).is_none() {
+            if !selection.fits(secret) {
                 let sentence = format!(
                     "selected by {of}, which puts data of it into headers: they are longer than \
                      {MAX_RECORD_LEN} bytes, so the key is not valid there"
                 );
                 reports.warn(object.clone(), sentence);
             }
-            if config.shared.contains(&digest) && selection.accepts(secret) {
-                let same = self.same_key(config, &digest);
-                reports.warn(object.clone(), format!("selected by {of}: {same}"));
+            for digest in secret.keys().filter(|digest| config.shared.contains(digest)) {
+                if selection.accepts(secret) {
+                    let same = self.same_key(config, &digest);
+                    reports.warn(object.clone(), format!("selected by {of}: {same}"));
+                }
             }
         }
     }
@@ -115,6 +114,14 @@ impl KeyIndex {
             warn("no Secret is selected: all requests are denied");
         } else if self.tables.get(&config.table).is_none_or(|table| table.is_empty()) {
             warn("no selected Secret holds a usable key: all requests are denied");
+        }
+        let nobody = |list: &&List| self.tables.get(&list.table).is_none_or(|table| table.is_empty());
+        for List { list, .. } in config.lists.iter().filter(nobody).take(MANY) {
+            warn(&format!(
+                "none of its keys is of anybody whom extauth.allowed of a route names ({}): every valid key is \
+                 denied there with 403",
+                named(list)
+            ));
         }
         if config.incomplete > 0 {
             warn(&format!(
@@ -172,6 +179,15 @@ impl Config {
             None => sentence.to_owned(),
         }
     }
+}
+
+/// The list as people wrote it, as far as it is short.
+fn named(AllowList { identities, labels }: &AllowList) -> String {
+    let labels = labels.iter().map(|(name, value)| format!("label {name}={value}"));
+    let words: Vec<String> = identities.iter().cloned().chain(labels).collect();
+    let more = beyond(words.len()).map(|more| format!(" and {more} more")).unwrap_or_default();
+    let shown: Vec<String> = words.into_iter().take(MANY).collect();
+    if shown.is_empty() { "nobody".to_owned() } else { format!("{}{more}", shown.join(", ")) }
 }
 
 /// A key that may be in use elsewhere must not vanish without a word.

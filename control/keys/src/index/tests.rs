@@ -8,9 +8,11 @@ use keyward_resource::{ObjectKey, Report, State};
 use super::report::{AUTH_CONFIG, SECRET};
 use super::*;
 use crate::fixtures::{
-    Entries, broken, config, delete, delete_config, digest, entries, id, put, put_config, secret, watch,
+    Entries, broken, config, delete, delete_config, digest, entries, id, put, put_config, rotated, secret,
+    watch,
 };
 
+mod lists;
 mod model;
 
 /// An index after some batches, of revision 1, 2 and so on.
@@ -105,6 +107,71 @@ fn a_new_key_takes_the_place_of_the_old_one() {
     assert_eq!(table(&index, "a/one"), keys(&[(2, "ann")]));
     index.apply(3, [delete("a/ann")]);
     assert_eq!(table(&index, "a/one"), keys(&[]));
+}
+
+#[test]
+fn while_a_key_is_rotated_both_are_the_same_identity_and_the_old_one_ends_by_itself() {
+    let mut index = index([vec![put("a/ann", "team=x", 1), put_config("a/one", "team=x", &[])]]);
+    let record = |index: &KeyIndex, key| {
+        let view = index.view(Wanted::new());
+        view.table("a/one").expect("a table").get(&digest(key)).map(<[u8]>::to_vec)
+    };
+    let ends = |at| Some(record::pack(Life { expires_at: Some(at), ..Life::default() }, "ann", []));
+    index.apply(2, [Change::PutSecret(rotated("a/ann", "team=x", 2, 1, 7_000))]);
+    assert_eq!(record(&index, 2).as_deref(), Some(&b"ann"[..]));
+    assert_eq!(record(&index, 1), ends(7_000));
+    assert!(warnings(&index, AUTH_CONFIG, "a/one").is_empty());
+
+    // A second one: the oldest key is gone at once.
+    index.apply(3, [Change::PutSecret(rotated("a/ann", "team=x", 3, 2, 9_000))]);
+    assert_eq!((record(&index, 1), record(&index, 2)), (None, ends(9_000)));
+
+    // What is said of the present key is not said of the one before, but that it is refused for now.
+    let life = KeyLife { not_before: Some(5), expires_at: Some(8_000), disabled: true };
+    let disabled = ApiKeySecret { life, ..rotated("a/ann", "team=x", 3, 2, 9_000) };
+    index.apply(4, [Change::PutSecret(disabled)]);
+    let previous = Life { expires_at: Some(9_000), disabled: true, ..Life::default() };
+    assert_eq!(record(&index, 2), Some(record::pack(previous, "ann", [])));
+
+    index.apply(5, [put("a/ann", "team=x", 3)]);
+    assert_eq!(table(&index, "a/one"), keys(&[(3, "ann")]));
+    index.apply(6, [Change::PutSecret(rotated("a/ann", "team=x", 4, 3, 9_000)), delete("a/ann")]);
+    assert_eq!(table(&index, "a/one"), keys(&[]));
+}
+
+#[test]
+fn whose_a_key_is_is_known_by_its_digest() {
+    let limited = KeyLife { not_before: None, expires_at: Some(7), disabled: true };
+    let index = index([vec![
+        Change::PutSecret(ApiKeySecret { life: limited, ..rotated("a/ann", "team=x", 2, 1, 9) }),
+        put("b/bob", "team=x,tier=gold", 1),
+        put_config("a/one", "team=x", &[]),
+        put_config("a/two", "tier=gold", &[]),
+    ]]);
+    let life = |expires_at| Life { expires_at: Some(expires_at), disabled: true, ..Life::default() };
+    let holder = |name, is_previous, life, accepted_by: &[&str]| Holder {
+        id: id(name),
+        is_previous,
+        life,
+        accepted_by: accepted_by.iter().map(|name| id(name)).collect(),
+    };
+    assert_eq!(index.holders(&[2; 32]), [holder("a/ann", false, life(7), &["a/one"])]);
+    let both =
+        [holder("a/ann", true, life(9), &["a/one"]), holder("b/bob", false, Life::default(), &["a/two"])];
+    assert_eq!(index.holders(&[1; 32]), both);
+    assert_eq!(index.holders(&[3; 32]), []);
+}
+
+#[test]
+fn a_previous_key_that_somebody_else_has_is_mentioned() {
+    let index = index([vec![
+        Change::PutSecret(rotated("a/ann", "team=x", 2, 1, 7_000)),
+        put("a/bob", "team=x", 1),
+        put_config("a/one", "team=x", &[]),
+    ]]);
+    let same = "the Secrets a/ann, a/bob hold the same key: a/ann is the identity";
+    assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [same]);
+    assert_eq!(warnings(&index, SECRET, "a/bob"), [format!("selected by AuthConfig a/one: {same}")]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod api_key;
 mod der;
 mod life;
 mod pem;
+mod previous;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ pub use api_key::{
     NOT_BEFORE_FIELD, is_about_the_key,
 };
 pub use life::KeyLife;
+pub use previous::{PREVIOUS_DIGEST_FIELD, PREVIOUS_EXPIRES_FIELD, PREVIOUS_KEY_FIELD, PreviousKey};
 pub use tls::{KeyPair, PrivateKey, TlsSecret};
 
 /// An entry of the data of a Secret. It cannot be printed.
@@ -69,6 +71,8 @@ static FIELDS: Message = Message {
              SHA-256 in 64 hexadecimal digits: then the key itself is known to nobody here. \
              `not-before` and `expires-at` (times as in RFC 3339) say from when and until when the key is \
              valid, by the clock of the proxy; `disabled`, `true` or `false`, whether it is refused for now. \
+             `previous-api-key` or `previous-api-key-sha256`, with `previous-expires-at`, is the key before it, \
+             for a rotation: it is the same identity, with the same data, until its own end. \
              While one of these cannot be read, the key is not valid. The other entries can be put into \
              headers by an AuthConfig. A certificate stands in `tls.crt`, its private key in `tls.key`, root \
              certificates in `ca.crt`, all PEM.",

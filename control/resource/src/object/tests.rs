@@ -130,6 +130,7 @@ fn what_is_refused_when_written_is_no_key_when_it_was_stored() {
         ("disabled", "1", KeyProblem::Disabled),
         ("disabled", "True", KeyProblem::Disabled),
         ("disabled", "", KeyProblem::Disabled),
+        ("previous-expires-at", "2027-01-01T00:00:00Z", KeyProblem::PreviousMissing),
     ] {
         let mut object = secret(json!({ "api-key": base64("secret-one") }));
         object["data"][entry] = json!(base64(value));
@@ -140,6 +141,39 @@ fn what_is_refused_when_written_is_no_key_when_it_was_stored() {
         let fields: Vec<String> = errors.iter().map(|error| error.path.clone()).collect();
         assert_eq!(fields, [format!("data[{entry}]")], "{value:?}");
         assert!(value.len() < 3 || !errors.iter().any(|error| error.to_string().contains(value)));
+    }
+}
+
+#[test]
+fn a_mistake_about_the_previous_key_is_one_about_the_key() {
+    use base64::Engine as _;
+    let base64 = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    let digest = "ea77193cc4e6f18656f3130e296203880c4b9b3772afc855211b82fdd46e9185";
+    let time = "2027-01-01T00:00:00Z";
+    let long = "x".repeat(4097);
+    let (key, sha256, end) = ("previous-api-key", "previous-api-key-sha256", "previous-expires-at");
+    for (entries, problem) in [
+        (&[(key, "secret-two"), (end, time)][..], None),
+        (&[(sha256, digest), (end, time)], None),
+        (&[(key, ""), (end, time)], Some(KeyProblem::PreviousKey)),
+        (&[(key, &long), (end, time)], Some(KeyProblem::PreviousKey)),
+        (&[(sha256, "ea"), (end, time)], Some(KeyProblem::PreviousDigest)),
+        (&[(key, "secret-two"), (sha256, digest), (end, time)], Some(KeyProblem::PreviousOtherDigest)),
+        (&[(key, "secret-two"), (end, "soon")], Some(KeyProblem::PreviousExpiresAt)),
+        (&[(key, "secret-two")], Some(KeyProblem::PreviousEndless)),
+        (&[(sha256, digest)], Some(KeyProblem::PreviousEndless)),
+        (&[(key, "secret-three"), (end, time)], Some(KeyProblem::PreviousSame)),
+    ] {
+        let mut object = secret(json!({ "api-key": base64("secret-three") }));
+        for (entry, value) in entries {
+            object["data"][entry] = json!(base64(value));
+        }
+        assert_eq!(key_of(&object).0.err(), problem, "{problem:?}");
+        let kind = kind::by_name("Secret").expect("Secret is a kind");
+        let Ok(Resource::ApiKeySecret(read)) = decode(kind, &object) else { panic!("{problem:?}") };
+        assert_eq!(read.previous.is_some(), problem.is_none(), "{problem:?}");
+        assert_eq!(read.metadata.len(), 0);
+        assert_eq!(admit(kind, "apps", None, object).is_err(), problem.is_some(), "{problem:?}");
     }
 }
 

@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::SecretValue;
 use super::life::{KeyLife, time};
+use super::previous::{self, PREVIOUS_DIGEST_FIELD, PREVIOUS_EXPIRES_FIELD, PREVIOUS_KEY_FIELD, PreviousKey};
 use crate::meta::Meta;
 use crate::reader::Object;
 
@@ -35,6 +36,8 @@ pub struct ApiKeySecret {
     /// The key looks like a damaged one of those that are made here, or is known by its digest alone: it may
     /// look like anything.
     pub any_shape: bool,
+    /// The key before the present one, while there is a usable present one.
+    pub previous: Option<PreviousKey>,
     /// A trailing newline was dropped from the key.
     pub trailing_newline: bool,
     /// The entries of the data that are not about the key: what an `AuthConfig` may put into headers.
@@ -71,12 +74,43 @@ pub enum KeyProblem {
     /// There is no telling whether it is disabled.
     #[error("data.disabled is neither true nor false")]
     Disabled,
+    /// The key before it is none.
+    #[error("data.previous-api-key is not a key of 1 to 4096 bytes")]
+    PreviousKey,
+    /// The digest of the key before it is none.
+    #[error("data.previous-api-key-sha256 is not 64 hexadecimal digits")]
+    PreviousDigest,
+    /// The digest of the key before it is that of another key.
+    #[error("data.previous-api-key-sha256 is not the SHA-256 of data.previous-api-key")]
+    PreviousOtherDigest,
+    /// The end of the key before it cannot be read.
+    #[error("data.previous-expires-at is not a time as in RFC 3339")]
+    PreviousExpiresAt,
+    /// The key before it has no end.
+    #[error("data.previous-expires-at is missing, until when the previous key is valid")]
+    PreviousEndless,
+    /// There is an end of a key that is not there.
+    #[error("data has previous-expires-at and no previous key")]
+    PreviousMissing,
+    /// The key before it is the same.
+    #[error("the previous key is the key itself")]
+    PreviousSame,
 }
 
 /// Whether an entry of the data is about the key itself. No such entry is ever put into a header.
 #[must_use]
 pub fn is_about_the_key(entry: &str) -> bool {
-    [KEY_FIELD, DIGEST_FIELD, NOT_BEFORE_FIELD, EXPIRES_FIELD, DISABLED_FIELD].contains(&entry)
+    const ENTRIES: [&str; 8] = [
+        KEY_FIELD,
+        DIGEST_FIELD,
+        NOT_BEFORE_FIELD,
+        EXPIRES_FIELD,
+        DISABLED_FIELD,
+        PREVIOUS_KEY_FIELD,
+        PREVIOUS_DIGEST_FIELD,
+        PREVIOUS_EXPIRES_FIELD,
+    ];
+    ENTRIES.contains(&entry)
 }
 
 /// Reads the data of a Secret that should hold an API key. Where it was stored with a mistake, its key
@@ -89,17 +123,20 @@ pub(super) fn read(fields: &Object<'_>, meta: Meta, mut data: BTreeMap<String, V
     let expires_at = data.remove(EXPIRES_FIELD).map(|text| moment(&text).ok_or(KeyProblem::ExpiresAt));
     let disabled = data.remove(DISABLED_FIELD).map(|word| switch(&word).ok_or(KeyProblem::Disabled));
     let trailing_newline = literal.is_some_and(|(_, newline)| newline);
+    let (previous, of_previous) = previous::take(&mut data);
 
     let never = matches!((not_before, expires_at), (Some(Ok(from)), Some(Ok(until))) if until <= from);
     let mut key = combined(literal.map(|(key, _)| key), digest);
+    let same = key.is_ok_and(|key| previous.is_some_and(|previous| previous.key == key));
     let problems = [
         digest.and_then(Result::err).or(key.err()),
         not_before.and_then(Result::err),
         expires_at.and_then(Result::err),
         never.then_some(KeyProblem::NeverValid),
         disabled.and_then(Result::err),
+        same.then_some(KeyProblem::PreviousSame),
     ];
-    for problem in problems.into_iter().flatten() {
+    for problem in problems.into_iter().flatten().chain(of_previous) {
         if let Some((entry, why)) = problem.refusal() {
             fields.refuse_entry("data", entry, why);
         }
@@ -111,7 +148,8 @@ pub(super) fn read(fields: &Object<'_>, meta: Meta, mut data: BTreeMap<String, V
         disabled: disabled.and_then(Result::ok).unwrap_or_default(),
     };
     let metadata = data.into_iter().map(|(entry, value)| (entry, SecretValue(value))).collect();
-    ApiKeySecret { meta, key, life, any_shape, trailing_newline, metadata }
+    let previous = previous.filter(|_| key.is_ok());
+    ApiKeySecret { meta, key, life, any_shape, previous, trailing_newline, metadata }
 }
 
 /// The digest that the key itself and what is said of its digest come to.
@@ -128,7 +166,7 @@ fn combined(
 }
 
 /// All that is kept of a key, and whether a newline at its end was dropped.
-fn sha256_of(key: &[u8]) -> (Result<[u8; 32], KeyProblem>, bool) {
+pub(super) fn sha256_of(key: &[u8]) -> (Result<[u8; 32], KeyProblem>, bool) {
     let trimmed = line(key);
     let digest = match trimmed.len() {
         0 => Err(KeyProblem::Empty),
@@ -139,14 +177,14 @@ fn sha256_of(key: &[u8]) -> (Result<[u8; 32], KeyProblem>, bool) {
 }
 
 /// Without the line end that `echo` leaves behind.
-fn line(bytes: &[u8]) -> &[u8] {
+pub(super) fn line(bytes: &[u8]) -> &[u8] {
     match bytes.strip_suffix(b"\n") {
         Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
         None => bytes,
     }
 }
 
-fn hex(bytes: &[u8]) -> Option<[u8; 32]> {
+pub(super) fn hex(bytes: &[u8]) -> Option<[u8; 32]> {
     let (pairs, rest) = line(bytes).as_chunks::<2>();
     let mut digest = [0; 32];
     if pairs.len() != digest.len() || !rest.is_empty() {
@@ -159,7 +197,7 @@ fn hex(bytes: &[u8]) -> Option<[u8; 32]> {
     Some(digest)
 }
 
-fn moment(bytes: &[u8]) -> Option<u64> {
+pub(super) fn moment(bytes: &[u8]) -> Option<u64> {
     time(std::str::from_utf8(line(bytes)).ok()?)
 }
 
@@ -188,6 +226,24 @@ impl KeyProblem {
             Self::ExpiresAt => Some((EXPIRES_FIELD, TIME)),
             Self::NeverValid => Some((EXPIRES_FIELD, "must be later than not-before")),
             Self::Disabled => Some((DISABLED_FIELD, "must be \"true\" or \"false\"")),
+            Self::PreviousKey => Some((PREVIOUS_KEY_FIELD, "must be a key of 1 to 4096 bytes")),
+            Self::PreviousDigest => Some((PREVIOUS_DIGEST_FIELD, "must be a SHA-256, 64 hexadecimal digits")),
+            Self::PreviousOtherDigest => Some((
+                PREVIOUS_DIGEST_FIELD,
+                "is not the SHA-256 of previous-api-key, which stands there too",
+            )),
+            Self::PreviousExpiresAt => Some((PREVIOUS_EXPIRES_FIELD, TIME)),
+            Self::PreviousEndless => Some((
+                PREVIOUS_EXPIRES_FIELD,
+                "must say until when the previous key is valid, which stands there",
+            )),
+            Self::PreviousMissing => Some((
+                PREVIOUS_EXPIRES_FIELD,
+                "is about a previous key, and there is neither previous-api-key nor previous-api-key-sha256",
+            )),
+            Self::PreviousSame => {
+                Some((PREVIOUS_EXPIRES_FIELD, "is about a previous key that is the key itself"))
+            }
         }
     }
 
