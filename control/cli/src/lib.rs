@@ -4,16 +4,27 @@
 //! keyward token create|list|delete ─▶ tokens.json in the data folder
 //! keyward pki init|proxy|renew|revoke ─▶ certificates, keys and bootstrap files in the PKI folder
 //! keyward validate PATH            ─▶ what a server would say of these files, without one
+//! keyward create, secret           ─▶ Client ─▶ the REST API of a server
 //! ```
 //!
 //! One file a verb. Data goes to standard output, everything else to standard error, so that the
 //! output of a command can be the input of another. A reader that has seen enough is no error.
 
+mod client;
+mod create;
+mod key;
 mod lifetime;
 mod output;
 mod pki;
+mod proxy;
+mod remote;
+mod secret;
+mod sheet;
 mod token;
 mod validate;
+mod wait;
+
+use std::process::ExitCode;
 
 use clap::Subcommand;
 use jiff::Timestamp;
@@ -29,6 +40,15 @@ pub enum Command {
     /// Makes the certificates of the server and of proxies; whoever runs takes up new ones.
     #[command(subcommand)]
     Pki(pki::Command),
+    /// Creates resources on a server.
+    #[command(subcommand)]
+    Create(create::Command),
+    /// The keys on a server, and their lives.
+    #[command(subcommand)]
+    Secret(secret::Command),
+    /// Proxies that are connected to a server.
+    #[command(subcommand)]
+    Proxy(proxy::Command),
     /// Checks resource files as a server that follows them would; exit code 1 when anything is wrong.
     Validate(validate::ValidateArgs),
 }
@@ -38,12 +58,21 @@ pub enum Command {
 /// # Errors
 ///
 /// When that is not possible; for people, with a hint where there is one.
-pub fn run(command: Command) -> anyhow::Result<()> {
+pub async fn run(command: Command) -> anyhow::Result<()> {
     let mut output = Output::standard();
     let now = Timestamp::now();
     match command {
         Command::Token(command) => token::run(command, now, &mut output),
         Command::Pki(command) => pki::run(command, now, &mut output),
+        Command::Create(command) => create::run(command, now, &mut output).await,
+        Command::Secret(command) => secret::run(command, now, &mut output).await,
+        Command::Proxy(command) => proxy::run(command, &mut output).await,
         Command::Validate(args) => validate::run(&args, &mut output),
     }
+}
+
+/// With what code a process ends that an error has ended: 3 where a change is made, but not confirmed.
+#[must_use]
+pub fn exit_code(error: &anyhow::Error) -> ExitCode {
+    if error.is::<wait::Unconfirmed>() { ExitCode::from(3) } else { ExitCode::FAILURE }
 }

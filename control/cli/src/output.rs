@@ -5,6 +5,10 @@ use std::io::{ErrorKind, Write};
 
 use anyhow::Context as _;
 use clap::ValueEnum;
+use serde::Serialize;
+
+#[cfg(test)]
+mod tests;
 
 /// How a report looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -15,10 +19,33 @@ pub(crate) enum Form {
     Json,
 }
 
+/// How data look that came from a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Columns, for people.
+    Table,
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+/// Columns under headings.
+#[derive(Debug)]
+pub(crate) struct Table {
+    lines: Vec<Vec<String>>,
+}
+
 /// Where a command writes.
 pub(crate) struct Output {
     data: Box<dyn Write>,
     notes: Box<dyn Write>,
+}
+
+/// A value as YAML, without a line end.
+pub(crate) fn yaml(value: &impl Serialize) -> anyhow::Result<String> {
+    let text = serde_saphyr::to_string(value).context("the output cannot be written as YAML")?;
+    Ok(text.trim_end().to_owned())
 }
 
 // === impl Output ===
@@ -37,9 +64,56 @@ impl Output {
         }
     }
 
+    /// What was asked for, in the form that was asked for.
+    pub(crate) fn show(
+        &mut self,
+        format: Format,
+        value: &impl Serialize,
+        table: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        match format {
+            Format::Table => self.data(table()),
+            Format::Json => self.data(serde_json::to_string_pretty(value)?),
+            Format::Yaml => self.data(yaml(value)?),
+        }
+    }
+
     /// What is good to know.
     pub(crate) fn note(&mut self, text: impl fmt::Display) {
         // Nobody may be reading, and nothing depends on it.
         let _ = writeln!(self.notes, "{text}");
+    }
+}
+
+// === impl Table ===
+
+impl Table {
+    /// One with these headings.
+    pub(crate) fn new(headings: &[&str]) -> Self {
+        Self { lines: vec![headings.iter().map(|heading| (*heading).to_owned()).collect()] }
+    }
+
+    /// Adds a row.
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.lines.push(cells.into_iter().collect());
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut widths = Vec::new();
+        for line in &self.lines {
+            widths.resize(line.len().max(widths.len()), 0);
+            for (width, cell) in widths.iter_mut().zip(line) {
+                *width = cell.chars().count().max(*width);
+            }
+        }
+        for (index, line) in self.lines.iter().enumerate() {
+            let padded: Vec<String> =
+                line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            let end = if index == 0 { "" } else { "\n" };
+            write!(f, "{end}{}", padded.join("   ").trim_end())?;
+        }
+        Ok(())
     }
 }

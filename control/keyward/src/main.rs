@@ -34,7 +34,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
             logging::init(&args.log_level, args.log_format)?;
             keyward_server::serve(*args, FILTER.into()).await
         }
-        Command::Client(command) => keyward_cli::run(command),
+        Command::Client(command) => keyward_cli::run(command).await,
         Command::DemoUpstream(args) => {
             logging::init("info", LogFormat::Text)?;
             keyward_demo::upstream(args).await
@@ -65,7 +65,7 @@ async fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tell(&error);
-            ExitCode::FAILURE
+            keyward_cli::exit_code(&error)
         }
     }
 }

@@ -1,0 +1,9 @@
+//! API keys as a client sees them: making one, when it is valid, and what a Secret says of it.
+
+mod entry;
+mod life;
+mod material;
+
+pub(crate) use entry::{Entry, KEY_CREATED, KeyState, id_of};
+pub(crate) use life::{ExpiryArgs, time, timestamp};
+pub(crate) use material::{KeyArgs, Material, Text, read, sha256};
