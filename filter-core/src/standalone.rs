@@ -158,6 +158,7 @@ pub fn from_json(bytes: &[u8]) -> Result<FilterConfig, Problems> {
     }
 }
 
+#[inline(never)]
 fn config(fields: &Fields<'_>, keys: Option<Keys>, bytes: &[u8], notes: &Notes) -> Option<FilterConfig> {
     const KNOWN: &[&str] =
         &["apiVersion", "identityHeader", "policies", "defaultPolicy", "routes", "keys", "keyStream"];
@@ -190,7 +191,7 @@ fn config(fields: &Fields<'_>, keys: Option<Keys>, bytes: &[u8], notes: &Notes) 
     }
     let tables = match keys {
         None => Written::Nowhere,
-        Some(mut keys) => {
+        Some(keys) => {
             keys.check(&written, notes);
             if notes.is_empty() { tables(&keys, &written)? } else { Written::Nowhere }
         }
@@ -208,6 +209,10 @@ fn config(fields: &Fields<'_>, keys: Option<Keys>, bytes: &[u8], notes: &Notes) 
         own_headers,
         has_stream: !control_cluster.is_empty(),
     };
+    let mut policies = BTreeMap::new();
+    for (name, written) in written {
+        policies.insert(name, written.policy);
+    }
     Some(FilterConfig {
         version: version(bytes),
         role,
@@ -215,12 +220,13 @@ fn config(fields: &Fields<'_>, keys: Option<Keys>, bytes: &[u8], notes: &Notes) 
         identity_header,
         wait_for_keys_ms,
         usage_report_ms: DEFAULT_USAGE_REPORT_MS,
-        policies: written.into_iter().map(|(name, written)| (name, written.policy)).collect(),
+        policies,
         standalone: Some(Box::new(standalone)),
     })
 }
 
 /// Reads `keyStream`: the role, the cluster and how long a request waits.
+#[inline(never)]
 fn stream(node: &Node<'_>) -> Option<(String, String, u32)> {
     let fields = node.fields(&["cluster", "role", "waitForKeysMs"])?;
     let text = |name, most: usize| {
@@ -240,8 +246,11 @@ fn tables(keys: &Keys, policies: &BTreeMap<String, policies::Written>) -> Option
     if !keys.are_confined() {
         return keys.table(None).map(Written::Once);
     }
-    let table = |name: &String| Some((name.clone(), keys.table(Some(name))?));
-    policies.keys().map(table).collect::<Option<_>>().map(Written::ByPolicy)
+    let mut tables = BTreeMap::new();
+    for name in policies.keys() {
+        tables.insert(name.clone(), keys.table(Some(name))?);
+    }
+    Some(Written::ByPolicy(tables))
 }
 
 /// Names the content, like the version of a configuration of a control server, in as many bits.
@@ -252,6 +261,7 @@ fn version(bytes: &[u8]) -> u64 {
 
 /// A header with each separator as a hyphen and as an underscore: upstreams such as those behind CGI take
 /// them for the same.
+#[inline(never)]
 fn spellings(header: &str) -> Vec<String> {
     let mut spellings = vec![String::new()];
     for c in header.chars() {

@@ -27,7 +27,7 @@ const SHA256_DIGITS: usize = 64;
 /// The keys as they are written.
 #[derive(Default)]
 pub(super) struct Keys {
-    entries: Vec<Entry>,
+    entries: BTreeMap<Digest, Entry>,
     /// The names of policies to which keys are confined.
     names: Vec<String>,
     count: usize,
@@ -40,13 +40,13 @@ pub(super) struct Reading<'n> {
 }
 
 struct Entry {
-    digest: Digest,
     record: Box<[u8]>,
     at: usize,
     /// The policies that it is for, by their place among the names; all, if there are none.
     policies: Box<[usize]>,
 }
 
+#[inline(never)]
 fn entry(node: &Node<'_>, names: &mut Vec<String>) -> Option<(Digest, Box<[u8]>, Box<[usize]>)> {
     const KNOWN: &[&str] =
         &["sha256", "identity", "notBefore", "expiresAt", "disabled", "metadata", "policies"];
@@ -84,6 +84,7 @@ fn entry(node: &Node<'_>, names: &mut Vec<String>) -> Option<(Digest, Box<[u8]>,
     Some((digest?, record.into(), policies))
 }
 
+#[inline(never)]
 fn digest(node: &Node<'_>) -> Option<Digest> {
     let digest = node.text().map(half);
     if digest == Some(None) {
@@ -106,6 +107,7 @@ fn half(text: &str) -> Option<Digest> {
     Some(digest)
 }
 
+#[inline(never)]
 fn identity(node: &Node<'_>) -> Option<String> {
     let identity = node.text()?;
     if (1..=MAX_IDENTITY_LEN).contains(&identity.len()) && is_header_value(identity.as_bytes()) {
@@ -115,6 +117,7 @@ fn identity(node: &Node<'_>) -> Option<String> {
     None
 }
 
+#[inline(never)]
 fn moment(node: &Node<'_>) -> Option<u64> {
     let time = node.text().map(time::milliseconds);
     if time == Some(None) {
@@ -123,6 +126,7 @@ fn moment(node: &Node<'_>) -> Option<u64> {
     time.flatten()
 }
 
+#[inline(never)]
 fn metadata(node: &Node<'_>) -> BTreeMap<String, String> {
     let mut metadata = BTreeMap::new();
     for (name, node) in node.entries() {
@@ -135,6 +139,7 @@ fn metadata(node: &Node<'_>) -> BTreeMap<String, String> {
     metadata
 }
 
+#[inline(never)]
 fn confined_to(node: &Node<'_>, names: &mut Vec<String>) -> Box<[usize]> {
     let mut policies = Vec::new();
     for node in node.items() {
@@ -151,16 +156,16 @@ fn confined_to(node: &Node<'_>, names: &mut Vec<String>) -> Box<[usize]> {
     policies.into()
 }
 
-fn table<'a>(entries: impl Iterator<Item = &'a Entry> + Clone) -> Option<Table> {
-    let count = entries.clone().count();
+fn table(entries: &BTreeMap<Digest, Entry>, chosen: &dyn Fn(&Entry) -> bool) -> Option<Table> {
+    let count = entries.values().filter(|entry| chosen(entry)).count();
     let mut builder = Builder::new(u64::try_from(count).unwrap_or(u64::MAX));
     let mut checksum = 0_u64;
     let mut packed = Vec::new();
-    for entry in entries {
+    for (digest, Entry { record, .. }) in entries.iter().filter(|(_, entry)| chosen(entry)) {
         packed.clear();
-        pack_entry(&mut packed, &entry.digest, &entry.record);
+        pack_entry(&mut packed, digest, record);
         builder.append(&packed).ok()?;
-        checksum = checksum.wrapping_add(entry_hash(&entry.digest, &entry.record));
+        checksum = checksum.wrapping_add(entry_hash(digest, record));
     }
     builder.finish(checksum).ok()
 }
@@ -191,8 +196,12 @@ impl<'de> Visitor<'de> for Reading<'_> {
                 continue;
             }
             let node = Node { value: &value, path: Path::At(&PATH, at), notes: self.notes };
-            if let Some((digest, record, policies)) = entry(&node, &mut keys.names) {
-                keys.entries.push(Entry { digest, record, at, policies });
+            if let Some((digest, record, policies)) = entry(&node, &mut keys.names)
+                && let Some(first) = keys.entries.insert(digest, Entry { record, at, policies })
+            {
+                let path = Path::Field(&node.path, "sha256");
+                let first = first.at;
+                self.notes.note(path, format_args!("is that of keys[{first}] as well: a key has one owner"));
             }
         }
         Ok(keys)
@@ -202,24 +211,13 @@ impl<'de> Visitor<'de> for Reading<'_> {
 // === impl Keys ===
 
 impl Keys {
-    /// Looks at what concerns more than one of them, and puts them in order.
-    pub(super) fn check(&mut self, policies: &BTreeMap<String, Written>, notes: &Notes) {
+    /// Looks at what concerns more than one of them.
+    #[inline(never)]
+    pub(super) fn check(&self, policies: &BTreeMap<String, Written>, notes: &Notes) {
         if self.count > MAX_KEYS {
             notes.note(PATH, format_args!("has more than {MAX_KEYS} keys: a key stream takes more"));
         }
-        self.entries.sort_unstable_by_key(|entry| (entry.digest, entry.at));
-        for pair in self.entries.windows(2) {
-            if let [one, other] = pair
-                && one.digest == other.digest
-            {
-                let path = Path::At(&PATH, other.at);
-                notes.note(
-                    Path::Field(&path, "sha256"),
-                    format_args!("is that of keys[{}] as well: a key has one owner", one.at),
-                );
-            }
-        }
-        for entry in &self.entries {
+        for entry in self.entries.values() {
             let path = Path::At(&PATH, entry.at);
             let name = |at: &usize| self.names.get(*at).map(String::as_str);
             for (place, name) in entry.policies.iter().map(name).enumerate() {
@@ -246,12 +244,13 @@ impl Keys {
 
     /// Whether any key is for some policies only.
     pub(super) fn are_confined(&self) -> bool {
-        self.entries.iter().any(|entry| !entry.policies.is_empty())
+        self.entries.values().any(|entry| !entry.policies.is_empty())
     }
 
     /// The keys that are for a policy, or for all of them.
     pub(super) fn table(&self, policy: Option<&str>) -> Option<Table> {
-        table(self.entries.iter().filter(|entry| policy.is_none_or(|policy| self.is_for(entry, policy))))
+        let chosen = |entry: &Entry| policy.is_none_or(|policy| self.is_for(entry, policy));
+        table(&self.entries, &chosen)
     }
 
     fn is_for(&self, entry: &Entry, policy: &str) -> bool {

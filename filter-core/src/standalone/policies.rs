@@ -28,6 +28,7 @@ pub(super) fn identity_header(node: &Node<'_>) -> Option<String> {
 }
 
 /// Reads `policies`.
+#[inline(never)]
 pub(super) fn policies(node: &Node<'_>, identity_header: &str) -> BTreeMap<String, Written> {
     let mut policies = BTreeMap::new();
     for (name, node) in node.entries() {
@@ -42,6 +43,7 @@ pub(super) fn policies(node: &Node<'_>, identity_header: &str) -> BTreeMap<Strin
 }
 
 /// A header that carries a key must not be one that some policy sets: it is taken out of all requests.
+#[inline(never)]
 pub(super) fn check_together(node: &Node<'_>, policies: &BTreeMap<String, Written>) {
     let told: BTreeSet<&str> = policies.values().flat_map(Written::told).collect();
     for (name, node) in node.entries() {
@@ -53,6 +55,7 @@ pub(super) fn check_together(node: &Node<'_>, policies: &BTreeMap<String, Writte
     }
 }
 
+#[inline(never)]
 fn policy(name: &str, node: &Node<'_>, identity_header: &str) -> Option<Written> {
     let fields = node.fields(&["headerName", "keySource", "forwardKey", "headersFromMetadata", "anonymous"])?;
     let key_header = |node: &Node<'_>| key_header(node, identity_header);
@@ -92,6 +95,7 @@ fn policy(name: &str, node: &Node<'_>, identity_header: &str) -> Option<Written>
 }
 
 /// Reads `keySource`: the same as in an `AuthConfig`.
+#[inline(never)]
 fn places(node: &Node<'_>, identity_header: &str) -> Vec<Place> {
     let Some(fields) = node.fields(&["headers", "queryParams", "cookies"]) else { return Vec::new() };
     let mut places = Vec::new();
@@ -121,6 +125,7 @@ fn places(node: &Node<'_>, identity_header: &str) -> Vec<Place> {
     places
 }
 
+#[inline(never)]
 fn words<'a>(fields: &Fields<'a>, name: &'a str, place: fn(String) -> Place, places: &mut Vec<Place>) {
     let Some(list) = fields.get(name) else { return };
     for node in list.items() {
@@ -138,6 +143,7 @@ fn words<'a>(fields: &Fields<'a>, name: &'a str, place: fn(String) -> Place, pla
     }
 }
 
+#[inline(never)]
 fn key_header(node: &Node<'_>, identity_header: &str) -> Option<String> {
     let name = node.text()?.to_ascii_lowercase();
     match header_name::key_header(&name, identity_header) {
@@ -150,6 +156,7 @@ fn key_header(node: &Node<'_>, identity_header: &str) -> Option<String> {
 }
 
 /// A header that the filter fills.
+#[inline(never)]
 fn set_header(node: &Node<'_>, name: &str, check: impl Fn(&str) -> header_name::Check) -> Option<String> {
     let name = name.to_ascii_lowercase();
     let few = name.matches(['-', '_']).count() <= MAX_SEPARATORS;
@@ -163,6 +170,7 @@ fn set_header(node: &Node<'_>, name: &str, check: impl Fn(&str) -> header_name::
     }
 }
 
+#[inline(never)]
 fn prefix(node: &Node<'_>) -> Option<String> {
     let prefix = node.text()?;
     if prefix.is_empty() || prefix.len() > MAX_PREFIX_LEN || !prefix.bytes().all(|byte| byte.is_ascii_graphic())
@@ -174,6 +182,7 @@ fn prefix(node: &Node<'_>) -> Option<String> {
 }
 
 /// The name of metadata, and whether a key without them is not valid.
+#[inline(never)]
 fn metadata_entry(node: &Node<'_>) -> Option<(String, bool)> {
     let fields = node.fields(&["name", "required"])?;
     let name = fields.required("name").and_then(|node| metadata_name(&node, node.text()?));
@@ -192,6 +201,7 @@ pub(super) fn metadata_name(node: &Node<'_>, name: &str) -> Option<String> {
 }
 
 /// Reads `routes`: which policy each route asks for, the first that fits.
+#[inline(never)]
 pub(super) fn routes(node: &Node<'_>, policies: &BTreeMap<String, Written>) -> Vec<(When, Target)> {
     let mut routes = Vec::new();
     for node in node.items() {

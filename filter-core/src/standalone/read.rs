@@ -10,6 +10,8 @@ use std::fmt;
 use super::Problems;
 use super::json::Json;
 
+/// The most fields of an object.
+const MAX_FIELDS: usize = 4096;
 /// As much is told of a name that somebody chose.
 const NAME_TOLD: usize = 40;
 
@@ -47,7 +49,15 @@ pub(super) struct Fields<'a> {
 
 impl Notes {
     /// Notes a mistake.
+    #[inline]
     pub(super) fn note(&self, path: Path<'_>, what: impl fmt::Display) {
+        self.note_any(path, &what);
+    }
+
+    // The filter is small because what is rare stands in it once.
+    #[cold]
+    #[inline(never)]
+    fn note_any(&self, path: Path<'_>, what: &dyn fmt::Display) {
         if let Ok(mut problems) = self.0.try_borrow_mut() {
             problems.add(|| format!("{path}: {what}"));
         }
@@ -72,6 +82,7 @@ impl<'a> Node<'a> {
         self.notes.note(self.path, what);
     }
 
+    #[inline(never)]
     pub(super) fn text(&self) -> Option<&'a str> {
         match self.value {
             Json::Text(text) => Some(text),
@@ -82,6 +93,7 @@ impl<'a> Node<'a> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn flag(&self) -> Option<bool> {
         match self.value {
             Json::Bool(flag) => Some(*flag),
@@ -92,6 +104,7 @@ impl<'a> Node<'a> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn number(&self, most: u32) -> Option<u32> {
         let number = match self.value {
             Json::Number(number) => number.and_then(|number| u32::try_from(number).ok()),
@@ -118,6 +131,7 @@ impl<'a> Node<'a> {
     }
 
     /// The fields of an object with these and no others.
+    #[inline(never)]
     pub(super) fn fields(&'a self, known: &[&str]) -> Option<Fields<'a>> {
         let fields = self.object()?;
         fields.check_known(known, known);
@@ -133,6 +147,7 @@ impl<'a> Node<'a> {
         entries.iter().map(entry)
     }
 
+    #[inline(never)]
     fn object(&'a self) -> Option<Fields<'a>> {
         let Json::Object(entries) = self.value else {
             self.wrong("must be an object");
@@ -158,6 +173,7 @@ impl<'a> Fields<'a> {
     }
 
     /// There must be no other fields than these, of which some are told.
+    #[inline(never)]
     pub(super) fn check_known(&self, known: &[&str], told: &[&str]) {
         if self.entries.iter().any(|(name, _)| !known.contains(&name.as_ref())) {
             self.notes.note(*self.path, format_args!("has a field that is none of {}", told.join(", ")));
@@ -165,6 +181,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A field, unless it is left out or null.
+    #[inline(never)]
     pub(super) fn get(&self, name: &'a str) -> Option<Node<'a>> {
         let (_, value) = self.entries.iter().find(|(other, _)| other == name)?;
         let node = Node { value, path: Path::Field(self.path, name), notes: self.notes };
@@ -172,6 +189,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A field that must be there.
+    #[inline(never)]
     pub(super) fn required(&self, name: &'a str) -> Option<Node<'a>> {
         let found = self.get(name);
         if found.is_none() {
@@ -181,12 +199,19 @@ impl<'a> Fields<'a> {
     }
 
     /// Of two that say the same thing nobody knows which one is meant.
+    #[inline(never)]
     fn check_once(&self) {
-        // Most have a handful of fields.
-        let mut names: Vec<&str> = self.entries.iter().map(|(name, _)| name.as_ref()).collect();
-        names.sort_unstable();
-        if names.windows(2).any(|pair| matches!(pair, [one, other] if one == other)) {
-            self.notes.note(*self.path, "has a field twice");
+        if self.entries.len() > MAX_FIELDS {
+            self.notes.note(*self.path, format_args!("has more than {MAX_FIELDS} fields"));
+            return;
+        }
+        // Most have a handful.
+        let mut rest = self.entries;
+        while let Some(((name, _), others)) = rest.split_first() {
+            if others.iter().any(|(other, _)| other == name) {
+                self.notes.note(*self.path, "has a field twice");
+            }
+            rest = others;
         }
     }
 }
