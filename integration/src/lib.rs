@@ -4,8 +4,10 @@
 //! It is not part of the product, and nothing of the product depends on it.
 
 pub mod cases;
+pub mod examples;
 pub mod headers;
 pub mod paths;
 pub mod routing;
+pub mod session;
 pub mod stack;
 pub mod wasm_host;

@@ -2,15 +2,14 @@
 
 mod mask;
 mod run;
-mod session;
 
 use std::path::Path;
 use std::sync::Mutex;
 
 use keyward_integration::paths::case_dirs;
+use keyward_integration::session::Session;
 
 use crate::run::{Kubectl, run};
-use crate::session::Session;
 
 /// Fewer would mean that they were not found.
 const LEAST: usize = 10;

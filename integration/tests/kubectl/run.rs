@@ -3,17 +3,13 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use keyward_integration::paths;
-use keyward_integration::stack::{Options, Process, Stack, wait};
+use keyward_integration::session::{Session, say};
+use keyward_integration::stack::{Options, Stack};
 
 use crate::mask::mask;
-use crate::session::Session;
-
-/// How long a command may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The `kubectl` that is driven.
 pub(crate) struct Kubectl {
@@ -48,22 +44,14 @@ pub(crate) fn run(
         let path = format!("{}:{}", home.display(), std::env::var("PATH").unwrap_or_default());
         let mut command = Command::new("sh");
         command
-            .args(["-c", &step.command])
             .current_dir(&folder)
             .env("HOME", &home)
             .env("KUBECONFIG", home.join("config"))
             .env("PATH", path)
-            .env("LC_ALL", "C")
-            .env("NO_COLOR", "1")
             .env_remove("KUBECTL");
-        let mut process = Process::start(&mut command, &log)?;
-        let ended = wait::until(PATIENCE, "a command to end", || {
-            process.ended()?.ok_or_else(|| anyhow!("it runs: {}", process.output()))
-        });
-        let status = ended.with_context(|| format!("$ {}", step.command))?;
-        let mut lines = mask(&process.output(), &server, &folder);
-        if !status.success() {
-            let code = status.code().context("killed by a signal")?;
+        let (said, code) = say(&mut command, &step.command, &log)?;
+        let mut lines = mask(&said, &server, &folder);
+        if code != 0 {
             lines.push(format!("[exit {code}]"));
         }
         happened.push(Some(lines));

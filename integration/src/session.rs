@@ -11,37 +11,61 @@
 //! ```
 //!
 //! `$` begins a command and `>` goes on with it. What follows is expected, output and errors together,
-//! masked as `mask` does it; `[..]` stands for anything in a line and a line `...` for any number of
+//! masked by whoever runs it; `[..]` stands for anything in a line and a line `...` for any number of
 //! lines. A last line `[exit N]` is the exit status, 0 without it. `#` begins a comment. `# since 1.N`
 //! says that an older `kubectl` cannot do the next step, or all of it where it is the first line.
 
 use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
+
+use crate::stack::{Process, wait};
+
+/// How long a command may take.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A session.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub struct Session {
     /// The minor version of the oldest `kubectl` that can do this.
-    pub(crate) since: u32,
+    pub since: u32,
     /// What is run, in order.
-    pub(crate) steps: Vec<Step>,
+    pub steps: Vec<Step>,
 }
 
 /// A command and what it says.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub struct Step {
     /// Comments and blank lines before it.
     prologue: Vec<String>,
     /// The minor version of the oldest `kubectl` that can do this.
-    pub(crate) since: u32,
+    pub since: u32,
     /// The command, as one text for a shell.
-    pub(crate) command: String,
+    pub command: String,
     expected: Vec<String>,
 }
 
 /// The oldest `kubectl` that anything is tested with.
 const OLDEST: u32 = 20;
+
+/// Runs a command, as text for a shell, where and with what `shell` says; answers with what it said, output
+/// and errors together, and its exit status.
+///
+/// # Errors
+///
+/// When it does not end in time, or not by itself.
+pub fn say(shell: &mut Command, command: &str, log: &Path) -> anyhow::Result<(String, i32)> {
+    shell.args(["-c", command]).env("LC_ALL", "C").env("NO_COLOR", "1");
+    let mut process = Process::start(shell, log)?;
+    let ended = wait::until(PATIENCE, "a command to end", || {
+        process.ended()?.ok_or_else(|| anyhow!("it runs: {}", process.output()))
+    });
+    let status = ended.with_context(|| format!("$ {command}"))?;
+    Ok((process.output(), status.code().context("killed by a signal")?))
+}
 
 /// Whether lines are the expected ones.
 fn matches(expected: &[String], actual: &[String]) -> bool {
@@ -66,7 +90,11 @@ fn matches_line(pattern: &str, line: &str) -> bool {
 
 impl Session {
     /// Reads a session.
-    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// When it is none; the message has the line.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
         let mut session = Self { since: OLDEST, steps: Vec::new() };
         let mut prologue = Vec::new();
         let mut since = OLDEST;
@@ -109,7 +137,11 @@ impl Session {
     }
 
     /// What did not happen as expected. What was left out, because it could not be done, is no failure.
-    pub(crate) fn failures(&self, happened: &[Option<Vec<String>>]) -> impl Iterator<Item = String> {
+    ///
+    /// # Panics
+    ///
+    /// When it is not told of every step.
+    pub fn failures(&self, happened: &[Option<Vec<String>>]) -> impl Iterator<Item = String> {
         assert_eq!(self.steps.len(), happened.len(), "every step was run");
         let ran = self.steps.iter().zip(happened).filter_map(|(step, actual)| Some((step, actual.as_ref()?)));
         ran.filter(|(step, actual)| !matches(&step.expected, actual)).map(|(step, actual)| {
@@ -123,7 +155,8 @@ impl Session {
     }
 
     /// The session with what happened as what is expected. What was as expected stays as it is written.
-    pub(crate) fn updated(&self, happened: &[Option<Vec<String>>]) -> String {
+    #[must_use]
+    pub fn updated(&self, happened: &[Option<Vec<String>>]) -> String {
         let mut text = String::new();
         for (step, actual) in self.steps.iter().zip(happened) {
             for line in &step.prologue {
