@@ -23,6 +23,7 @@ use anyhow::Context as _;
 use keyward_keys::{Change, KeyIndex, KeyView};
 use keyward_resource::{ObjectKey, Reports, State};
 use keyward_store::{Event, Revision, Store};
+use keyward_translate::proxy::allow_lists;
 use keyward_translate::xds::{CLUSTER, ENDPOINT, EXTENSION, ROUTE, SECRET};
 use keyward_translate::{
     Encoder, FilterCode, LastGood, Output, Settings, Translator, XdsResources, misconfigured_node,
@@ -241,7 +242,6 @@ impl ControlLoop {
         self.last_good = last_good;
         let mut key_changes = std::mem::take(&mut self.key_changes);
         key_changes.push(Change::Watch(settings.watched_namespaces()));
-        self.index_mut().apply(self.revision.0, key_changes);
         let now = Instant::now();
         for (role, proxy) in &mut proxies {
             // What stands in front of the filter has to change together with the filter.
@@ -249,6 +249,8 @@ impl ControlLoop {
             let may_wait = told.is_some_and(|told| told.identity_header == settings.identity_header);
             self.rollouts.widen(proxy, may_wait, now);
         }
+        key_changes.push(Change::Allow(allow_lists(proxies.values())));
+        self.index_mut().apply(self.revision.0, key_changes);
 
         let wanted: BTreeMap<String, BTreeSet<String>> =
             proxies.iter().map(|(role, proxy)| (role.clone(), proxy.tables.clone())).collect();

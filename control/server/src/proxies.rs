@@ -131,7 +131,8 @@ fn route(route: &Route) -> Value {
     }
     let extauth = match &route.auth {
         Auth::Open => json!("open"),
-        Auth::Secured { auth_id } => json!(auth_id),
+        Auth::Secured { auth_id, open: true, .. } => json!(format!("{auth_id}, open without a key")),
+        Auth::Secured { auth_id, .. } => json!(auth_id),
         Auth::Denied { reason, .. } => json!(format!("denied: {reason}")),
     };
     let mut shown = json!({ "name": route.path, "matchers": [matcher], "extauth": extauth });

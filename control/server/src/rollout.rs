@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use keyward_filter_core::config::Policy;
+use keyward_resource::kinds::options::AllowList;
 use keyward_translate::proxy::Proxy;
 use tokio::time::Instant;
 
@@ -44,6 +45,8 @@ struct Rollout {
     waits: Waits,
     policies: BTreeMap<String, Policy>,
     tables: BTreeSet<String>,
+    /// Behind some of the tables.
+    allow_lists: BTreeMap<String, AllowList>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -136,6 +139,8 @@ impl Rollouts {
         }
         if rollout.stage != Stage::Settled {
             proxy.tables.extend(rollout.tables.iter().cloned());
+            let lists = rollout.allow_lists.iter();
+            proxy.allow_lists.extend(lists.map(|(id, list)| (id.clone(), list.clone())));
         }
         let is_all = needed == (proxy.policies.len(), proxy.tables.len());
         if is_all && !matches!(rollout.stage, Stage::Keys { .. }) {
@@ -143,6 +148,7 @@ impl Rollouts {
         }
         rollout.policies = proxy.policies.clone();
         rollout.tables = proxy.tables.clone();
+        rollout.allow_lists = proxy.allow_lists.clone();
     }
 
     /// The role is served no more.

@@ -15,7 +15,7 @@ use keyward_folder::Folder as ResourceFolder;
 use keyward_keys::KeyView;
 use keyward_pki::{Folder, ProxyRole};
 use keyward_resource::kinds::upstream::CircuitBreakers;
-use keyward_store::{SqliteStore, Store};
+use keyward_store::{OpenError, SqliteStore, Store, UsageFile};
 use keyward_tls::TlsListener;
 use keyward_translate::{OwnPort, OwnService, Routing, Settings};
 use keyward_xds::AdsService;
@@ -34,10 +34,11 @@ use crate::filter::Filter;
 use crate::ports::{listen, reachable, serve_grpc, serve_rest};
 use crate::proxies;
 use crate::published::Published;
-use crate::rest::{self, HostGuard, Sync};
+use crate::rest::{self, HostGuard, Sync, Uses};
 use crate::review::Reviewer;
 use crate::statuses::StatusWriter;
 use crate::tls_files;
+use crate::usage::Usage;
 use crate::workers::WorkersHandle;
 
 /// The proxy that is served when nothing else is said.
@@ -126,6 +127,9 @@ async fn start(
         system_namespace: args.system_namespace.clone(),
         identity_header: IDENTITY_HEADER.to_owned(),
         wait_for_keys_ms: args.wait_for_keys,
+        preflight_needs_key: false,
+        usage_report_ms: keyward_filter_core::config::DEFAULT_USAGE_REPORT_MS,
+        max_table_bytes: args.max_table_bytes,
         default_gateway: args.gateway,
         default_tls_gateway: args.gateway_tls,
         one_way_tls: false,
@@ -166,7 +170,11 @@ async fn start(
     let certified = grpc_tls.is_some();
     let sync =
         Sync { workers: workers.clone(), ads: ads.clone(), store: store.clone(), published: reports.clone() };
-    let key_stream = KeyStream::new(key_view, workers, admission);
+    let usage = open_usage(args)?;
+    let key_stream =
+        KeyStream::new(key_view, workers, admission).reporting_to(usage.clone(), reports.clone());
+    tasks.spawn(usage.clone().run(reports.clone(), stop.clone()));
+    let uses = Uses { usage, published: reports.clone() };
     let router = tonic::transport::Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE))
@@ -181,7 +189,7 @@ async fn start(
     let guard = HostGuard::of(args.rest);
     let gatekeeper = Gatekeeper::new(exposure.rules, tokens);
     let authorizer = Arc::new(gatekeeper.clone());
-    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, sync);
+    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, sync, uses);
     let api = access::guarded(api, &gatekeeper);
     match rest_tls {
         Some(config) => tasks.spawn(serve_rest(TlsListener::new(rest, config)?, api, stop.clone())),
@@ -235,10 +243,19 @@ fn local_identity(args: &ServeArgs, pki: Folder, folder: &Path) -> anyhow::Resul
 
 async fn open_store(args: &ServeArgs) -> anyhow::Result<SqliteStore> {
     let opened = SqliteStore::open(args.data.join("keyward.db")).await;
-    opened.map_err(|error| {
-        let hint = format!("the store could not be opened\nhint: {}", error.hint());
-        anyhow::Error::new(error).context(hint)
-    })
+    opened.map_err(|error| not_opened("the store", error))
+}
+
+/// Beside the store, so whoever has that has this.
+fn open_usage(args: &ServeArgs) -> anyhow::Result<Usage> {
+    let opened = UsageFile::open(&args.data.join("usage.db"));
+    let file = opened.map_err(|error| not_opened("the file of which keys are used", error))?;
+    Usage::new(file).context("the file of which keys are used could not be read")
+}
+
+fn not_opened(what: &str, error: OpenError) -> anyhow::Error {
+    let hint = format!("{what} could not be opened\nhint: {}", error.hint());
+    anyhow::Error::new(error).context(hint)
 }
 
 fn open_resources(path: &Path) -> anyhow::Result<ResourceFolder> {

@@ -33,6 +33,12 @@ pub struct Settings {
     pub identity_header: String,
     /// How long a request waits for keys after a start, in milliseconds.
     pub wait_for_keys_ms: u32,
+    /// A CORS preflight needs a key too; otherwise it is answered before authentication.
+    pub preflight_needs_key: bool,
+    /// How often a worker reports which keys were used, in milliseconds.
+    pub usage_report_ms: u32,
+    /// What the key tables of one worker may occupy, in bytes.
+    pub max_table_bytes: u32,
     /// The address of the default Gateway, which exists unless others stand in its place.
     pub default_gateway: SocketAddr,
     /// The address of the default Gateway with TLS. It is opened when a VirtualService has a certificate.

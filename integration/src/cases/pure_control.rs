@@ -10,11 +10,12 @@ use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::wasm::v3::plugin_config::Vm;
 use envoy_types::pb::google::protobuf::StringValue;
+use keyward_filter_core::config::{DEFAULT_MAX_TABLE_BYTES, DEFAULT_USAGE_REPORT_MS};
 use keyward_keys::{Change, KeyIndex, KeyView};
 use keyward_resource::kinds::route::PathMatcher;
 use keyward_resource::kinds::upstream::CircuitBreakers;
 use keyward_resource::{ObjectKey, ObjectRef, Reports, Resource, admit, decode, kind};
-use keyward_translate::proxy::{Listener, Route};
+use keyward_translate::proxy::{Listener, Route, allow_lists};
 use keyward_translate::{FilterCode, Input, LastGood, Output, Routing, Settings, translate, xds};
 use prost::Message as _;
 use serde_json::Value;
@@ -50,6 +51,8 @@ impl PureControl {
             system_namespace: "keyward-system".to_owned(),
             identity_header: "x-user-id".to_owned(),
             wait_for_keys_ms,
+            usage_report_ms: DEFAULT_USAGE_REPORT_MS,
+            max_table_bytes: DEFAULT_MAX_TABLE_BYTES,
             default_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             control_cluster: "keyward-control".to_owned(),
             own_ports: Vec::new(),
@@ -211,5 +214,7 @@ impl PureControl {
         self.index.apply(self.revision, change);
         self.output = translate(&self.input, &self.settings, &self.last_good);
         self.last_good = self.output.last_good.clone();
+        let lists = allow_lists(self.output.proxies.values());
+        self.index.apply(self.revision, [Change::Allow(lists)]);
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 use keyward_keys::{Change, KeyIndex};
 use keyward_resource::ObjectRef;
-use keyward_translate::proxy::Proxy;
+use keyward_translate::proxy::{Proxy, allow_lists};
 use keyward_translate::xds::LISTENER;
 use keyward_translate::{
     FilterCode, LastGood, Output, OwnPort, OwnService, Settings, XdsResources, filter_config, translate, xds,
@@ -56,6 +56,9 @@ fn settings() -> Settings {
         system_namespace: SYSTEM_NAMESPACE.to_owned(),
         identity_header: "x-user-id".to_owned(),
         wait_for_keys_ms: 5_000,
+        preflight_needs_key: false,
+        usage_report_ms: keyward_filter_core::config::DEFAULT_USAGE_REPORT_MS,
+        max_table_bytes: keyward_filter_core::config::DEFAULT_MAX_TABLE_BYTES,
         default_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
         default_tls_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8443)),
         circuit_breakers: Default::default(),
@@ -202,7 +205,8 @@ impl Bench {
         self.revision += 1;
         let mut index = KeyIndex::new();
         let changes = objects.keys.iter().cloned();
-        index.apply(self.revision, changes.chain([Change::Watch(settings.watched_namespaces())]));
+        let lists = Change::Allow(allow_lists([proxy]));
+        index.apply(self.revision, changes.chain([Change::Watch(settings.watched_namespaces()), lists]));
         let publication = Publication {
             hosts: remap::resolved(&snapshot)?,
             unwell: unwell(&case.requests.hosts, &hosts.addresses()),

@@ -80,7 +80,10 @@ static SPEC: Message = Message {
             Type::String,
             "Which configs must succeed, by their names: `a && (b || !c)`. `!` binds tighter than `&&`, and \
              that tighter than `||`. It is evaluated from left to right, and no further than needed. An \
-             expression that lets a request pass without any valid key is refused.",
+             expression that lets a request pass without any valid key is refused. Where it does not hold by \
+             valid keys alone, it is evaluated once more with every config that has `anonymous` and finds no \
+             key as one that succeeds; who then passes without any valid key must have brought none at all, \
+             for none of the configs.",
         ),
         Field::new(
             "failOnRedirect",
@@ -130,6 +133,7 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     // Without the names it cannot be read, but it can still be of a wrong type.
     let rule = spec.maybe("booleanExpr", |node| rule(&node, &names));
     let (steps, rule) = (steps?, rule?);
+    warnings.extend(open_warning(&steps, rule.as_ref()));
     if let Some(rule) = &rule {
         for (at, step) in steps.iter().enumerate().filter(|(at, _)| !rule.names(*at)) {
             warnings
@@ -137,6 +141,20 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
         }
     }
     Some(Resource::AuthConfig(AuthConfig { meta, steps, rule, warnings }))
+}
+
+/// What there is to say of an `AuthConfig` that lets requests without any key pass.
+fn open_warning(steps: &[AuthStep], rule: Option<&AuthRule>) -> Option<String> {
+    let anonymous = |at: usize| steps.get(at).is_some_and(|step| step.api_key_auth.anonymous);
+    let open = match rule {
+        Some(rule) => rule.holds(&mut |at| anonymous(at)),
+        None => (0..steps.len()).all(anonymous),
+    };
+    let first = (0..steps.len()).find(|at| anonymous(*at)).filter(|_| open)?;
+    Some(format!(
+        "open to requests without a key, because of spec.configs[{first}].apiKeyAuth.anonymous: on every route \
+         that uses it they pass without an identity, unless the route has extauth.allowed"
+    ))
 }
 
 /// The names of all entries, and the entries if they are right.

@@ -4,6 +4,7 @@
 //! Options are merged whole field by whole field: who comes first decides about a field, and what it
 //! leaves unset the next one fills in.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::meta::ObjectRef;
@@ -13,6 +14,8 @@ use crate::meta::ObjectRef;
 pub struct VirtualHostOptions {
     /// Authentication; inherited by every route that has none of its own.
     pub extauth: Option<ExtAuth>,
+    /// Whose keys count; inherited likewise, by itself.
+    pub allowed: Option<Allowed>,
     /// Retries; inherited by every route that has none of its own.
     pub retries: Option<Retries>,
     /// Headers that are added or removed, beside those of the route.
@@ -32,6 +35,8 @@ pub struct VirtualHostOptions {
 pub struct RouteOptions {
     /// Authentication; decides instead of the virtual host's.
     pub extauth: Option<ExtAuth>,
+    /// Whose keys count; decides instead of the virtual host's, by itself.
+    pub allowed: Option<Allowed>,
     /// The host that the upstream sees.
     pub host_rewrite: Option<HostRewrite>,
     /// Adds the client's host as `x-forwarded-host` when the host is rewritten.
@@ -70,6 +75,24 @@ pub enum ExtAuth {
     Disable,
     /// As this `AuthConfig` says.
     ConfigRef(ObjectRef),
+}
+
+/// Whose keys count, of those that are valid.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Allowed {
+    /// Everybody's.
+    Everyone,
+    /// Those of these.
+    Only(AllowList),
+}
+
+/// Those whose keys count: who is named, and who has the labels. An empty list allows nobody.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct AllowList {
+    /// By identity.
+    pub identities: BTreeSet<String>,
+    /// By the labels of the Secret that holds the key: all of them; none at all allows nobody.
+    pub labels: BTreeMap<String, String>,
 }
 
 /// The host that the upstream sees.
@@ -304,6 +327,18 @@ impl Cors {
     }
 }
 
+// === impl AllowList ===
+
+impl AllowList {
+    /// Whether it allows this identity, whose Secret has these labels.
+    #[must_use]
+    pub fn allows(&self, identity: &str, labels: &BTreeMap<String, String>) -> bool {
+        let by_labels = !self.labels.is_empty()
+            && self.labels.iter().all(|(name, value)| labels.get(name) == Some(value));
+        by_labels || self.identities.contains(identity)
+    }
+}
+
 // === impl VirtualHostOptions ===
 
 impl VirtualHostOptions {
@@ -311,6 +346,7 @@ impl VirtualHostOptions {
     pub fn fill(&mut self, from: &Self) {
         let Self {
             extauth,
+            allowed,
             retries,
             header_manipulation,
             cors,
@@ -318,7 +354,7 @@ impl VirtualHostOptions {
             include_request_attempt_count,
             include_attempt_count_in_response,
         } = self;
-        fill(extauth, &from.extauth);
+        fill_extauth((extauth, allowed), (&from.extauth, &from.allowed));
         fill(retries, &from.retries);
         fill(header_manipulation, &from.header_manipulation);
         fill(cors, &from.cors);
@@ -331,10 +367,16 @@ impl VirtualHostOptions {
 // === impl RouteOptions ===
 
 impl RouteOptions {
+    /// Fills in the authentication of the virtual host where none is said.
+    pub fn fill_authentication(&mut self, host: &VirtualHostOptions) {
+        fill_extauth((&mut self.extauth, &mut self.allowed), (&host.extauth, &host.allowed));
+    }
+
     /// Fills in what is unset.
     pub fn fill(&mut self, from: &Self) {
         let Self {
             extauth,
+            allowed,
             host_rewrite,
             append_x_forwarded_host,
             prefix_rewrite,
@@ -350,7 +392,7 @@ impl RouteOptions {
             upgrades,
             lb_hash,
         } = self;
-        fill(extauth, &from.extauth);
+        fill_extauth((extauth, allowed), (&from.extauth, &from.allowed));
         fill(host_rewrite, &from.host_rewrite);
         fill(append_x_forwarded_host, &from.append_x_forwarded_host);
         // One field in two forms: the proxy takes only one of them.
@@ -369,6 +411,18 @@ impl RouteOptions {
         fill(upgrades, &from.upgrades);
         fill(lb_hash, &from.lb_hash);
     }
+}
+
+/// Fills in who decides, and whose keys count. Whoever lets everybody in leaves nothing to an outer list;
+/// but a list is not lifted by who stands further out.
+fn fill_extauth(
+    (extauth, allowed): (&mut Option<ExtAuth>, &mut Option<Allowed>),
+    from: (&Option<ExtAuth>, &Option<Allowed>),
+) {
+    if *extauth != Some(ExtAuth::Disable) {
+        fill(allowed, from.1);
+    }
+    fill(extauth, from.0);
 }
 
 fn fill<T: Clone>(field: &mut Option<T>, from: &Option<T>) {

@@ -3,6 +3,9 @@
 
 mod tables;
 
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
 use crate::kind::{CATEGORY, GroupVersion, Kind, as_written};
 use crate::kinds::Resource;
 use crate::kinds::upstream::{CircuitBreakers, breakers};
@@ -33,6 +36,10 @@ pub struct Settings {
     pub one_way_tls: bool,
     /// The request header that carries the identity, in lower case. Unset: `x-user-id`.
     pub user_id_header: Option<String>,
+    /// A CORS preflight needs a key too.
+    pub preflight_needs_key: bool,
+    /// How often proxies report which keys were used, in milliseconds. Unset: every ten seconds.
+    pub usage_report_ms: Option<u32>,
     /// Things that validation let pass but that deserve a Warning in the status.
     pub warnings: Vec<String>,
 }
@@ -72,6 +79,8 @@ pub(crate) static KIND: Kind = Kind {
 };
 
 const DEFAULT_CODE: u16 = 404;
+/// How often uses of keys may be reported: proxies look at the time once a second.
+const REPORT_INTERVALS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3_600);
 const DEFAULT_BODY: &str = "this route has no valid destination: `keyward check` tells which";
 
 fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
@@ -83,8 +92,8 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     let watch_namespaces = spec.or("watchNamespaces", Vec::new(), watch_namespaces);
     let gloo = spec.or("gloo", Gloo::default(), |node| gloo(node, &mut inert));
     let gateway = spec.or("gateway", Gateway::default(), |node| gateway(node, &mut inert));
-    let user_id_header = spec.or("extauth", None, |node| extauth(node, &mut inert));
-    let (gloo, gateway) = (gloo?, gateway?);
+    let extauth = spec.or("extauth", Extauth::default(), |node| extauth(node, &mut inert));
+    let (gloo, gateway, extauth) = (gloo?, gateway?, extauth?);
     let mut warnings = inert.warnings();
     if meta.name != SETTINGS_NAME {
         warnings.push(format!("only the Settings named {SETTINGS_NAME:?} have an effect"));
@@ -97,7 +106,9 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
         validation: gateway.validation,
         allow_auth_override: gateway.allow_auth_override,
         one_way_tls: gateway.one_way_tls,
-        user_id_header: user_id_header?,
+        user_id_header: extauth.user_id_header,
+        preflight_needs_key: extauth.preflight_needs_key,
+        usage_report_ms: extauth.usage_report_ms,
         warnings,
     }))
 }
@@ -180,11 +191,19 @@ fn validation(node: Node<'_>, inert: &mut Inert) -> Option<Validation> {
     Some(Validation { always_accept: always_accept?, allow_warnings: allow_warnings? })
 }
 
-fn extauth(node: Node<'_>, inert: &mut Inert) -> Option<Option<String>> {
+/// What `spec.extauth` says.
+#[derive(Default)]
+struct Extauth {
+    user_id_header: Option<String>,
+    preflight_needs_key: bool,
+    usage_report_ms: Option<u32>,
+}
+
+fn extauth(node: Node<'_>, inert: &mut Inert) -> Option<Extauth> {
     let fields = node.object(&tables::EXTAUTH)?;
     inert.look(&fields, "spec.extauth", tables::EXTAUTH_INERT);
     fields.only("failureModeAllow", false);
-    fields.or("userIdHeader", None, |node| {
+    let user_id_header = fields.or("userIdHeader", None, |node| {
         let name = node.string()?.to_ascii_lowercase();
         if name.is_empty() {
             return Some(None);
@@ -196,6 +215,20 @@ fn extauth(node: Node<'_>, inert: &mut Inert) -> Option<Option<String>> {
                 None
             }
         }
+    });
+    let preflight_needs_key = fields.flag("preflightNeedsKey", false);
+    let usage_report_ms = fields.or("usageReportInterval", None, |node| {
+        let interval = node.duration()?;
+        if !REPORT_INTERVALS.contains(&interval) {
+            node.invalid("must be from 1s to 1h");
+            return None;
+        }
+        Some(u32::try_from(interval.as_millis()).ok())
+    });
+    Some(Extauth {
+        user_id_header: user_id_header?,
+        preflight_needs_key: preflight_needs_key?,
+        usage_report_ms: usage_report_ms?,
     })
 }
 
@@ -264,6 +297,8 @@ impl Settings {
             allow_auth_override: gateway.allow_auth_override,
             one_way_tls: gateway.one_way_tls,
             user_id_header: None,
+            preflight_needs_key: false,
+            usage_report_ms: None,
             warnings: Vec::new(),
         }
     }

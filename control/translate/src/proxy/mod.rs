@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use keyward_filter_core::config::Policy;
 use keyward_resource::ObjectRef;
+use keyward_resource::kinds::options::AllowList;
 use keyward_resource::kinds::upstream::{CircuitBreakers, Upstream};
 
 pub use self::listener::{Chain, ChainTls, Listener, TlsTerms};
@@ -35,6 +36,8 @@ pub struct Proxy {
     pub auth_headers: BTreeSet<String>,
     /// The policies by auth id: only those that a route of this proxy needs.
     pub policies: BTreeMap<String, Policy>,
+    /// Who is allowed by those of them that allow only some, by auth id.
+    pub allow_lists: BTreeMap<String, AllowList>,
     /// The key tables that those policies need.
     pub tables: BTreeSet<String>,
 }
@@ -63,6 +66,20 @@ pub struct ClusterTls {
     pub certificate: Option<String>,
     /// What the certificates of the hosts are verified against; none takes every certificate.
     pub root_ca: Option<String>,
+}
+
+/// Who is allowed on routes of each AuthConfig, of all these proxies, by the auth id of those routes.
+#[must_use]
+pub fn allow_lists<'p>(
+    proxies: impl IntoIterator<Item = &'p Proxy>,
+) -> BTreeMap<ObjectRef, BTreeMap<String, AllowList>> {
+    let mut lists: BTreeMap<ObjectRef, BTreeMap<String, AllowList>> = BTreeMap::new();
+    for (auth_id, list) in proxies.into_iter().flat_map(|proxy| &proxy.allow_lists) {
+        if let Some(auth_config) = names::auth_config(auth_id) {
+            lists.entry(auth_config).or_default().insert(auth_id.clone(), list.clone());
+        }
+    }
+    lists
 }
 
 // === impl Proxy ===

@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 
-use keyward_filter_core::config::AUTH_ID_SEPARATOR;
+use keyward_filter_core::config::{self, AUTH_ID_SEPARATOR};
 use keyward_resource::ObjectRef;
+use keyward_resource::kinds::options::AllowList;
+use sha2::{Digest as _, Sha256};
 
 /// The proxy that gateways are for when they name none.
 pub const DEFAULT_PROXY: &str = "gateway-proxy";
@@ -108,10 +110,31 @@ pub fn auth_id(auth_config: &ObjectRef) -> String {
     auth_config.to_string()
 }
 
+/// The auth id of an AuthConfig on routes that allow only some of those whose keys are valid:
+/// `<namespace>/<name>@<digest of the list>`. No name holds an `@`.
+#[must_use]
+pub fn allowing(auth_config: &ObjectRef, list: &AllowList) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    };
+    for identity in &list.identities {
+        add("identity");
+        add(identity);
+    }
+    for (name, value) in &list.labels {
+        ["label", name, value].into_iter().for_each(&mut add);
+    }
+    let digest = hash.finalize();
+    let list: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    config::allowing(&auth_id(auth_config), &list)
+}
+
 /// The AuthConfig of an auth id; of one that no AuthConfig can have, none that exists.
 #[must_use]
 pub fn auth_config(auth_id: &str) -> Option<ObjectRef> {
-    let (namespace, name) = auth_id.split_once('/')?;
+    let (namespace, name) = config::without_list(auth_id).split_once('/')?;
     Some(ObjectRef::new(namespace, name))
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use keyward_resource::kinds::options::{
-    Cors, Faults, HashPolicy, HeaderManipulation, HostRewrite, MaxStreamDuration, RegexRewrite, Retries,
-    Upgrade,
+    AllowList, Cors, Faults, HashPolicy, HeaderManipulation, HostRewrite, MaxStreamDuration, RegexRewrite,
+    Retries, Upgrade,
 };
 use keyward_resource::kinds::route::{
     DirectResponse, HeaderMatcher, PathMatcher, QueryParameterMatcher, Redirect,
@@ -161,8 +161,12 @@ pub enum Auth {
     Open,
     /// Whom the policy of this auth id lets through.
     Secured {
-        /// The auth id, `<namespace>/<name>` of the AuthConfig.
+        /// The auth id, see [`names::auth_id`] and [`names::allowing`].
         auth_id: String,
+        /// Of those, only these.
+        allowed: Option<AllowList>,
+        /// And whoever brings no key.
+        open: bool,
     },
     /// Nobody: the filter is run and knows no policy of this auth id.
     Denied {
@@ -182,7 +186,7 @@ impl Auth {
     pub fn auth_id(&self) -> Option<&str> {
         match self {
             Self::Open => None,
-            Self::Secured { auth_id } | Self::Denied { auth_id, .. } => Some(auth_id),
+            Self::Secured { auth_id, .. } | Self::Denied { auth_id, .. } => Some(auth_id),
         }
     }
 }

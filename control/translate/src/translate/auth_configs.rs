@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keyward_filter_core::config::{MetadataHeader, Policy, Rule, Step, table_name};
 use keyward_filter_core::place::Place;
 use keyward_resource::kinds::auth_config::{ApiKeyAuth, AuthConfig, AuthRule, AuthStep, KeyPlace};
+use keyward_resource::kinds::options::AllowList;
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
 use super::kind::AUTH_CONFIG;
@@ -58,6 +59,7 @@ fn policy(reference: &ObjectRef, auth_config: &AuthConfig) -> Policy {
             .map(|(header, entry)| MetadataHeader { header: header.clone(), entry: entry.name.clone() });
         Step {
             forward_key: auth.forward_key,
+            anonymous: auth.anonymous,
             headers: headers.collect(),
             places: auth.places.iter().map(place).collect(),
             ..Step::new(key_header(auth), table_name(&auth_id, at))
@@ -109,20 +111,44 @@ fn problems(reference: &ObjectRef, auth_config: &AuthConfig, settings: &Settings
 // === impl AuthConfigs ===
 
 impl AuthConfigs {
-    /// The decision for a route that names this AuthConfig.
-    pub(super) fn auth(&self, reference: &ObjectRef) -> Auth {
-        let auth_id = names::auth_id(reference);
-        if self.policies.contains_key(reference) {
-            return Auth::Secured { auth_id };
+    /// The decision for a route that names this AuthConfig, and may allow only some.
+    pub(super) fn auth(&self, reference: &ObjectRef, allowed: Option<&AllowList>) -> Auth {
+        if let Some(policy) = self.policies.get(reference) {
+            return match allowed {
+                None => Auth::Secured {
+                    auth_id: names::auth_id(reference),
+                    allowed: None,
+                    open: policy.is_open(),
+                },
+                Some(list) => Auth::Secured {
+                    auth_id: names::allowing(reference, list),
+                    allowed: Some(list.clone()),
+                    open: false,
+                },
+            };
         }
+        let auth_id = names::auth_id(reference);
         let state = if self.rejected.contains(reference) { "is rejected" } else { "is not found" };
         Auth::Denied { auth_id, reason: format!("AuthConfig {reference} {state}") }
     }
 
     /// What the policy looks at on a route with this authentication.
     pub(super) fn steps(&self, auth: &Auth) -> &[Step] {
-        let Auth::Secured { auth_id } = auth else { return &[] };
+        let Auth::Secured { auth_id, .. } = auth else { return &[] };
         names::auth_config(auth_id).map_or(&[], |reference| self.steps_of(&reference))
+    }
+
+    /// The policy of a route with this authentication. Nobody is on a list without a key.
+    pub(super) fn policy(&self, auth: &Auth) -> Option<Policy> {
+        let Auth::Secured { auth_id, allowed, .. } = auth else { return None };
+        let mut policy = self.policies.get(&names::auth_config(auth_id)?)?.clone();
+        if allowed.is_some() {
+            for (at, step) in policy.steps.iter_mut().enumerate() {
+                step.anonymous = false;
+                step.allowed = Some(table_name(auth_id, at));
+            }
+        }
+        Some(policy)
     }
 
     /// What the policy of an AuthConfig looks at, if it makes one.

@@ -35,7 +35,7 @@ use self::tables::Tables;
 use self::tls::Secrets;
 use self::upstreams::Upstreams;
 use crate::input::{Input, LastGood, Output, Settings};
-use crate::proxy::{Chain, Listener, Proxy, VirtualHost, names};
+use crate::proxy::{Auth, Chain, Listener, Proxy, VirtualHost, names};
 
 /// The kinds as reports name them.
 pub(crate) mod kind {
@@ -172,11 +172,14 @@ impl Translator {
         remembered.holders.extend(served.holders);
         for proxy in proxies.values_mut() {
             proxy.listeners.sort_by(|a, b| a.name.cmp(&b.name));
-            let needed: BTreeSet<&str> = proxy.auth_ids().collect();
-            let policies = known.auth_configs.policies().iter();
-            let policies = policies.map(|(reference, policy)| (names::auth_id(reference), policy));
-            let needed = policies.filter(|(auth_id, _)| needed.contains(auth_id.as_str()));
-            proxy.policies = needed.map(|(auth_id, policy)| (auth_id, policy.clone())).collect();
+            let needed: BTreeSet<&Auth> = proxy.routes().map(|route| &route.auth).collect();
+            let needed: Vec<Auth> = needed.into_iter().cloned().collect();
+            for auth in needed {
+                let Some(policy) = known.auth_configs.policy(&auth) else { continue };
+                let Auth::Secured { auth_id, allowed, .. } = auth else { continue };
+                proxy.policies.insert(auth_id.clone(), policy);
+                proxy.allow_lists.extend(allowed.map(|list| (auth_id, list)));
+            }
             let told =
                 proxy.policies.values().flat_map(|policy| &policy.steps).flat_map(|step| &step.headers);
             proxy.auth_headers.extend(told.map(|told| told.header.clone()));
@@ -239,6 +242,7 @@ fn empty_proxy(role: &str, known: &Known<'_>) -> Proxy {
         secrets: BTreeMap::new(),
         auth_headers: BTreeSet::from([known.settings.identity_header.clone()]),
         policies: BTreeMap::new(),
+        allow_lists: BTreeMap::new(),
         tables: BTreeSet::new(),
     }
 }

@@ -54,6 +54,8 @@ fn with(settings: &Settings, object: &SettingsObject) -> Settings {
     Settings {
         identity_header: object.user_id_header.clone().unwrap_or_else(|| settings.identity_header.clone()),
         one_way_tls: object.one_way_tls,
+        preflight_needs_key: object.preflight_needs_key,
+        usage_report_ms: object.usage_report_ms.unwrap_or(settings.usage_report_ms),
         watch_namespaces: object.watch_namespaces.iter().cloned().collect(),
         circuit_breakers: if unset { settings.circuit_breakers.clone() } else { breakers.clone() },
         routing: Routing {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use prost::bytes::Bytes;
 
 use super::{Encoded, clusters, encode, routes};
+use crate::input::Settings;
 use crate::proxy::{Cluster, VirtualHost};
 
 /// Below this, nothing that is out of use is looked for.
@@ -30,9 +31,9 @@ pub(super) struct EncodedCluster {
 // === impl Encoder ===
 
 impl Encoder {
-    /// The bytes of a virtual host.
-    pub(super) fn host(&mut self, host: &Arc<VirtualHost>) -> Bytes {
-        let encode = || (Arc::downgrade(host), encode::part(&routes::virtual_host(host)));
+    /// The bytes of a virtual host. With other settings there are other virtual hosts.
+    pub(super) fn host(&mut self, host: &Arc<VirtualHost>, settings: &Settings) -> Bytes {
+        let encode = || (Arc::downgrade(host), encode::part(&routes::virtual_host(host, settings)));
         self.hosts.entry(Arc::as_ptr(host) as usize).or_insert_with(encode).1.clone()
     }
 

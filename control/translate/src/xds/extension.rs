@@ -37,7 +37,10 @@ pub fn filter_config(proxy: &Proxy, settings: &Settings) -> FilterConfig {
         control_cluster: settings.control_cluster.clone(),
         identity_header: settings.identity_header.clone(),
         wait_for_keys_ms: settings.wait_for_keys_ms,
+        usage_report_ms: settings.usage_report_ms,
+        max_table_bytes: settings.max_table_bytes,
         policies: proxy.policies.clone(),
+        standalone: None,
     };
     let hash = Sha256::digest(json(&config).as_bytes());
     let first = hash.iter().take(8).fold(0_u64, |word, byte| (word << 8) | u64::from(*byte));

@@ -10,12 +10,15 @@ use envoy_types::pb::envoy::config::route::v3::{FilterConfig, HeaderMatcher};
 use envoy_types::pb::envoy::extensions::filters::http::cors::v3::Cors;
 use envoy_types::pb::envoy::extensions::filters::http::fault::v3::HttpFault;
 use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
-use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::Rbac;
+use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::{Rbac, RbacPerRoute};
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpFilter;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_filter::ConfigType;
+use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
+use envoy_types::pb::envoy::r#type::matcher::v3::{FilterStateMatcher, StringMatcher, filter_state_matcher};
 use envoy_types::pb::google::protobuf::Any;
+use keyward_filter_core::capability::{ANONYMOUS, ANONYMOUS_STATE};
 use prost::Name;
 
 use super::{common, cors, encode, fault, identity};
@@ -38,34 +41,49 @@ const ROUTER_NAME: &str = "envoy.filters.http.router";
 
 /// The filters in order.
 pub(super) fn chain(settings: &Settings, auth_headers: &BTreeSet<String>) -> Vec<HttpFilter> {
-    vec![
-        // Before authentication, as in the original product: a preflight carries no key, and a fault is
-        // to look like a failure of the network. Neither changes a request: Envoy decides which filters
-        // run from the first match of the route, so nothing may change it, and with it the match,
-        // before the next filter.
-        off(native(FAULT_NAME, encode::any(&HttpFault::default()))),
-        off(native(CORS_NAME, encode::any(&Cors {}))),
+    // Before authentication, as in the original product: a preflight carries no key, and a fault is
+    // to look like a failure of the network. Neither changes a request: Envoy decides which filters
+    // run from the first match of the route, so nothing may change it, and with it the match,
+    // before the next filter.
+    let fault = off(native(FAULT_NAME, encode::any(&HttpFault::default())));
+    let cors = || off(native(CORS_NAME, encode::any(&Cors {})));
+    let mut filters = vec![fault];
+    if !settings.preflight_needs_key {
+        filters.push(cors());
+    }
+    filters.extend([
         api_key(),
         // Right behind: what the filter would have stopped stops here when the filter was bypassed,
         // missing or dead. Nobody else can have set the header: see `identity`.
         guard(settings),
+    ]);
+    if settings.preflight_needs_key {
+        // It answers preflights itself, also behind authentication.
+        filters.push(cors());
+    }
+    filters.extend([
         // Before the router: behind it nothing sees request trailers. On every route, since the
         // identity of an open route must not be the client's choice either.
         trailers(auth_headers),
         // Envoy wants it last.
         router(),
-    ]
+    ]);
+    filters
 }
 
 /// What a route turns on: both filters of authentication or none, whatever the route does with those
 /// who are let through; and what its options need.
-pub(super) fn per_route(route: &Route) -> HashMap<String, Any> {
-    let secured: &[&str] = match route.auth {
-        Auth::Open => &[],
-        Auth::Secured { .. } | Auth::Denied { .. } => &[FILTER_NAME, GUARD_NAME],
-    };
+pub(super) fn per_route(route: &Route, settings: &Settings) -> HashMap<String, Any> {
     // Present but empty: it turns the filter on and configures nothing.
-    let mut on: Vec<(&str, Any)> = secured.iter().map(|name| (*name, Any::default())).collect();
+    let mut on: Vec<(&str, Any)> = match route.auth {
+        Auth::Open => Vec::new(),
+        Auth::Secured { open: true, .. } => {
+            vec![(FILTER_NAME, Any::default()), (GUARD_NAME, encode::any(&lenient_guard(settings)))]
+        }
+        Auth::Secured { .. } | Auth::Denied { .. } => {
+            vec![(FILTER_NAME, Any::default()), (GUARD_NAME, Any::default())]
+        }
+    };
     on.extend(route.faults.iter().map(|faults| (FAULT_NAME, encode::any(&fault::fault(faults)))));
     on.extend(route.cors.iter().map(|policy| (CORS_NAME, encode::any(&cors::policy(policy)))));
     let turned_on = |config| FilterConfig { config: Some(config), ..FilterConfig::default() };
@@ -91,22 +109,47 @@ fn api_key() -> HttpFilter {
 }
 
 fn guard(settings: &Settings) -> HttpFilter {
-    let present = HeaderMatcher {
+    let rules = only_with([identified(settings)]);
+    off(native(GUARD_NAME, encode::any(&Rbac { rules: Some(rules), ..Rbac::default() })))
+}
+
+/// The guard of a route on which the filter may let somebody pass without an identity, and says so where
+/// no client can.
+fn lenient_guard(settings: &Settings) -> RbacPerRoute {
+    let said = StringMatcher {
+        match_pattern: Some(MatchPattern::Exact(ANONYMOUS.to_owned())),
+        ..StringMatcher::default()
+    };
+    let anonymous = FilterStateMatcher {
+        key: ANONYMOUS_STATE.to_owned(),
+        matcher: Some(filter_state_matcher::Matcher::StringMatch(said)),
+    };
+    let anonymous = rbac::principal::Identifier::FilterState(anonymous);
+    let rules = only_with([identified(settings), anonymous]);
+    RbacPerRoute { rbac: Some(Rbac { rules: Some(rules), ..Rbac::default() }) }
+}
+
+fn identified(settings: &Settings) -> rbac::principal::Identifier {
+    rbac::principal::Identifier::Header(HeaderMatcher {
         name: settings.identity_header.clone(),
         header_match_specifier: Some(HeaderMatchSpecifier::PresentMatch(true)),
         ..HeaderMatcher::default()
-    };
-    let identified = rbac::Policy {
+    })
+}
+
+/// Rules that allow whoever is one of these.
+fn only_with(any: impl IntoIterator<Item = rbac::principal::Identifier>) -> rbac::Rbac {
+    let principals = any.into_iter().map(|identifier| rbac::Principal { identifier: Some(identifier) });
+    let policy = rbac::Policy {
         permissions: vec![rbac::Permission { rule: Some(rbac::permission::Rule::Any(true)) }],
-        principals: vec![rbac::Principal { identifier: Some(rbac::principal::Identifier::Header(present)) }],
+        principals: principals.collect(),
         ..rbac::Policy::default()
     };
-    let rules = rbac::Rbac {
+    rbac::Rbac {
         action: rbac::rbac::Action::Allow.into(),
-        policies: HashMap::from([("identified".to_owned(), identified)]),
+        policies: HashMap::from([("identified".to_owned(), policy)]),
         ..rbac::Rbac::default()
-    };
-    off(native(GUARD_NAME, encode::any(&Rbac { rules: Some(rules), ..Rbac::default() })))
+    }
 }
 
 /// Rules that allow nothing. Without rules at all everything would be allowed.

@@ -32,7 +32,7 @@ pub use self::fallback::misconfigured_node;
 pub use self::http_filters::{CORS_NAME, FAULT_NAME, FILTER_NAME, GUARD_NAME};
 
 use crate::input::Settings;
-use crate::proxy::{Listener, Proxy};
+use crate::proxy::{Listener, Proxy, names};
 use crate::translate::kind;
 
 /// The filter module.
@@ -113,7 +113,7 @@ fn resources(proxy: &Proxy, filter: &FilterCode, settings: &Settings, encoder: &
                 chain.virtual_hosts.iter().map(|host| &host.virtual_service).collect();
             let hosts = hosts.into_iter().map(|host| kind_key(kind::VIRTUAL_SERVICE, host));
             let origin: Vec<ObjectKey> = origin.iter().cloned().chain(hosts).collect();
-            let served = chain.virtual_hosts.iter().map(|host| encoder.host(host));
+            let served = chain.virtual_hosts.iter().map(|host| encoder.host(host, settings));
             let elsewhere = misdirected::virtual_host(&chain.misdirected).map(|host| encode::part(&host));
             let hosts: Vec<Bytes> = served.chain(elsewhere).collect();
             resources.add(
@@ -123,15 +123,16 @@ fn resources(proxy: &Proxy, filter: &FilterCode, settings: &Settings, encoder: &
         }
     }
     let message = extension::extension(&filter_config(proxy, settings), filter);
-    let auth_configs: Vec<ObjectKey> = proxy.policies.keys().filter_map(|id| auth_config_key(id)).collect();
+    let auth_configs: BTreeSet<ObjectKey> =
+        proxy.policies.keys().filter_map(|id| auth_config_key(id)).collect();
+    let auth_configs: Vec<ObjectKey> = auth_configs.into_iter().collect();
     resources.add(encode::encode(FILTER_NAME, &message), &auth_configs);
     resources.sort();
     resources
 }
 
 fn auth_config_key(auth_id: &str) -> Option<ObjectKey> {
-    let (namespace, name) = auth_id.split_once('/')?;
-    Some(ObjectKey::new(kind::AUTH_CONFIG, namespace, name))
+    Some(kind_key(kind::AUTH_CONFIG, &names::auth_config(auth_id)?))
 }
 
 fn kind_key(kind: &'static str, reference: &ObjectRef) -> ObjectKey {

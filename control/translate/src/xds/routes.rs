@@ -55,12 +55,12 @@ pub(super) fn route_configuration<'a>(
 }
 
 /// A virtual host.
-pub(super) fn virtual_host(host: &VirtualHost) -> VirtualHostMessage {
+pub(super) fn virtual_host(host: &VirtualHost, settings: &Settings) -> VirtualHostMessage {
     let headers = headers::Headers::of(host.options.header_manipulation.as_ref());
     VirtualHostMessage {
         name: host.name.clone(),
         domains: host.domains.clone(),
-        routes: host.routes.iter().map(route).collect(),
+        routes: host.routes.iter().map(|of| route(of, settings)).collect(),
         request_headers_to_add: headers.request_add,
         request_headers_to_remove: headers.request_remove,
         response_headers_to_add: headers.response_add,
@@ -72,13 +72,13 @@ pub(super) fn virtual_host(host: &VirtualHost) -> VirtualHostMessage {
     }
 }
 
-fn route(route: &Route) -> RouteMessage {
+fn route(route: &Route, settings: &Settings) -> RouteMessage {
     let headers = headers::Headers::of(route.header_manipulation.as_ref());
     RouteMessage {
         name: route.name.clone(),
         r#match: Some(matching::matching(&route.matcher)),
         metadata: Some(origin(&route.from, &route.path)),
-        typed_per_filter_config: http_filters::per_route(route),
+        typed_per_filter_config: http_filters::per_route(route, settings),
         request_headers_to_add: headers.request_add,
         request_headers_to_remove: headers.request_remove,
         response_headers_to_add: headers.response_add,

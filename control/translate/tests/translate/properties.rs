@@ -91,7 +91,7 @@ proptest! {
             for route in proxy.routes() {
                 match &route.auth {
                     Auth::Open => {}
-                    Auth::Secured { auth_id } => { secured.insert(auth_id.clone()); }
+                    Auth::Secured { auth_id, .. } => { secured.insert(auth_id.clone()); }
                     Auth::Denied { auth_id, .. } => prop_assert!(!proxy.policies.contains_key(auth_id)),
                 }
             }

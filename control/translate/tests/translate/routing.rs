@@ -199,7 +199,7 @@ proptest! {
         let output = translate(&input, &strict(), &LastGood::default());
         for route in output.proxies.values().flat_map(|proxy| proxy.routes()) {
             prop_assert!(route.auth != Auth::Open, "{:?}", route);
-            if let Auth::Secured { auth_id } = &route.auth {
+            if let Auth::Secured { auth_id, .. } = &route.auth {
                 prop_assert_eq!(auth_id, "default/k0");
             }
         }

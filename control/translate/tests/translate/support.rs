@@ -29,6 +29,9 @@ pub(crate) fn settings() -> Settings {
         system_namespace: "keyward-system".to_owned(),
         identity_header: "x-user-id".to_owned(),
         wait_for_keys_ms: 5_000,
+        preflight_needs_key: false,
+        usage_report_ms: keyward_filter_core::config::DEFAULT_USAGE_REPORT_MS,
+        max_table_bytes: keyward_filter_core::config::DEFAULT_MAX_TABLE_BYTES,
         default_gateway: SocketAddr::from(([127, 0, 0, 1], 8080)),
         default_tls_gateway: SocketAddr::from(([127, 0, 0, 1], 8443)),
         one_way_tls: false,
@@ -115,6 +118,7 @@ pub(crate) fn auth_config(name: &str) -> AuthConfig {
         label_selector: BTreeMap::from([("team".to_owned(), name.to_owned())]),
         secret_refs: Vec::new(),
         forward_key: false,
+        anonymous: false,
         headers_from_metadata: BTreeMap::new(),
     };
     AuthConfig::of(meta("default", name, ""), api_key_auth)

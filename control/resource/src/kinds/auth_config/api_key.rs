@@ -23,6 +23,8 @@ pub struct ApiKeyAuth {
     pub secret_refs: Vec<ObjectRef>,
     /// Keeps the verified key for the upstream.
     pub forward_key: bool,
+    /// Without a key it succeeds too, and gives no identity.
+    pub anonymous: bool,
     /// Headers that tell the upstream an entry of the Secret, by their names in lower case.
     pub headers_from_metadata: BTreeMap<String, MetadataEntry>,
 }
@@ -86,6 +88,14 @@ pub(super) static API_KEY_AUTH: Message = Message {
             "Whether the upstream sees the key too. Default false: it is taken out of the request.",
         ),
         Field::new(
+            "anonymous",
+            Type::Boolean,
+            "Whether a request without a key succeeds here too, and passes without an identity: the upstream sees \
+             no `x-user-id`. Every route of the AuthConfig is open then to requests without any key, unless \
+             another config demands one. A key that is wrong, expired or disabled is still answered with 401, and \
+             a valid one always gives its identity. Default false. A field of Keyward.",
+        ),
+        Field::new(
             "skipMetadataValidation",
             Type::Boolean,
             "Has no effect: the entries of a Secret are checked once, when it is read, and an entry that no \
@@ -146,6 +156,7 @@ pub(super) fn read(node: Node<'_>, meta: &Meta, warnings: &mut Vec<String>) -> O
     }
     let places = auth.or("keySource", Vec::new(), key_source::read);
     let forward_key = auth.flag("forwardKey", false);
+    let anonymous = auth.flag("anonymous", false);
     if auth.flag("skipMetadataValidation", false)? {
         warnings.push("skipMetadataValidation has no effect: checking costs nothing here".to_owned());
     }
@@ -164,6 +175,7 @@ pub(super) fn read(node: Node<'_>, meta: &Meta, warnings: &mut Vec<String>) -> O
         label_selector,
         secret_refs,
         forward_key: forward_key?,
+        anonymous: anonymous?,
         headers_from_metadata,
     };
     if read.selects_nothing() {

@@ -24,6 +24,7 @@ fn for_forwarding(options: &RouteOptions) -> Vec<&'static str> {
     // Without a rest: whoever adds an option has to say where it counts.
     let RouteOptions {
         extauth: _,
+        allowed: _,
         host_rewrite,
         append_x_forwarded_host,
         prefix_rewrite,

@@ -121,8 +121,10 @@ pub(crate) fn read(node: Node<'_>, context: &mut Context<'_>) -> Option<RouteOpt
     let upgrades = options.maybe("upgrades", balance::upgrades);
     let lb_hash = options.maybe("lbHash", balance::lb_hash);
     path?;
+    let (extauth, allowed) = extauth?;
     Some(RouteOptions {
-        extauth: extauth?,
+        extauth,
+        allowed,
         host_rewrite: host_rewrite?,
         append_x_forwarded_host: append_x_forwarded_host?,
         prefix_rewrite: prefix_rewrite?,

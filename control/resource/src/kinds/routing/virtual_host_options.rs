@@ -61,8 +61,10 @@ pub(crate) fn read(node: Node<'_>, context: &mut Context<'_>) -> Option<VirtualH
     let cors_merge = cors::merge(&options);
     let request_count = options.maybe("includeRequestAttemptCount", |node| node.boolean());
     let response_count = options.maybe("includeAttemptCountInResponse", |node| node.boolean());
+    let (extauth, allowed) = extauth?;
     Some(VirtualHostOptions {
-        extauth: extauth?,
+        extauth,
+        allowed,
         retries: retries?,
         header_manipulation: header_manipulation?,
         cors: cors?,

@@ -355,6 +355,21 @@ pub(super) static EXTAUTH: Message = Message {
             Type::Boolean,
             "Only false is supported: whoever cannot be authenticated is not let in. Default false.",
         ),
+        Field::new(
+            "preflightNeedsKey",
+            Type::Boolean,
+            "Whether a CORS preflight (OPTIONS with Origin and Access-Control-Request-Method) needs a key like every \
+             other request. Default false: where `cors` is configured and allows the origin, the proxy answers it \
+             itself, before authentication; on a secured route none without a key ever reaches an upstream. With \
+             true cross-origin requests are treated behind authentication, so what is denied has no CORS headers \
+             either. A field of Keyward.",
+        ),
+        Field::new(
+            "usageReportInterval",
+            Type::Duration,
+            "How often each worker of a proxy reports which keys were used, 1s to 1h. A worker that dies loses what \
+             it has not reported. Default 10s. A field of Keyward.",
+        ),
         inert("clearRouteCache", "Accepted, without an effect. The route is chosen before authentication."),
         inert("extauthzServerRef", "Accepted, without an effect. There is no server for authentication."),
         inert("grpcService", "Accepted, without an effect. There is no server for authentication."),

@@ -1,6 +1,6 @@
 //! A route that says itself what becomes of a request.
 
-use keyward_resource::kinds::options::{ExtAuth, RouteOptions, Upgrade};
+use keyward_resource::kinds::options::{Allowed, ExtAuth, RouteOptions, Upgrade};
 use keyward_resource::kinds::route::{Action as ActionSpec, Matcher, Route as RouteSpec};
 
 use super::super::kind::AUTH_CONFIG;
@@ -41,7 +41,7 @@ impl Compiler<'_> {
         steps: &[names::Step],
         label: &str,
     ) -> Vec<Route> {
-        let auth = self.auth(options.extauth.as_ref());
+        let auth = self.auth(options.extauth.as_ref(), options.allowed.as_ref());
         self.note_use(options.extauth.as_ref(), &auth, steps);
         if let Auth::Denied { reason, .. } = &auth {
             self.warn(place.owner, format!("{reason}: every request of {label} is denied with 403"));
@@ -79,12 +79,21 @@ impl Compiler<'_> {
         routes
     }
 
-    fn auth(&mut self, extauth: Option<&ExtAuth>) -> Auth {
-        match extauth {
-            None | Some(ExtAuth::Disable) => Auth::Open,
-            Some(ExtAuth::ConfigRef(reference)) => {
+    fn auth(&mut self, extauth: Option<&ExtAuth>, allowed: Option<&Allowed>) -> Auth {
+        let list = match allowed {
+            None | Some(Allowed::Everyone) => None,
+            Some(Allowed::Only(list)) => Some(list),
+        };
+        match (extauth, list) {
+            (None | Some(ExtAuth::Disable), None) => Auth::Open,
+            // Somebody is to be kept out, and there is nobody to tell who that is.
+            (None | Some(ExtAuth::Disable), Some(_)) => Auth::Denied {
+                auth_id: names::closed_auth_id(&self.reference()),
+                reason: "extauth.allowed names who may pass, but no AuthConfig decides who calls".to_owned(),
+            },
+            (Some(ExtAuth::ConfigRef(reference)), list) => {
                 self.reads(AUTH_CONFIG, reference);
-                self.known.auth_configs.auth(reference)
+                self.known.auth_configs.auth(reference, list)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Options: one's own, then those of shared objects, then those of the delegating route.
 
-use keyward_resource::kinds::options::{ExtAuth, RouteOptions, VirtualHostOptions};
+use keyward_resource::kinds::options::{AllowList, Allowed, ExtAuth, RouteOptions, VirtualHostOptions};
 use keyward_resource::kinds::route::Route as RouteSpec;
 use keyward_resource::{ObjectRef, State};
 
@@ -25,8 +25,8 @@ impl Compiler<'_> {
                 }
                 None if known.withheld.contains(&key) => {
                     self.warn_top(format!("VirtualHostOption {reference} cannot be read"));
-                    // It might have demanded authentication.
-                    options.extauth.get_or_insert_with(|| ExtAuth::ConfigRef(unreadable(reference)));
+                    let VirtualHostOptions { extauth, allowed, .. } = &mut options;
+                    distrust(reference, extauth, allowed);
                 }
                 None => self.warn_top(format!("VirtualHostOption {reference} is not found")),
             }
@@ -53,21 +53,17 @@ impl Compiler<'_> {
                 }
                 None if known.withheld.contains(&key) => {
                     self.warn(place.owner, format!("{label}: RouteOption {reference} cannot be read"));
-                    // It might have demanded authentication.
-                    options.extauth.get_or_insert_with(|| ExtAuth::ConfigRef(unreadable(reference)));
+                    let RouteOptions { extauth, allowed, .. } = &mut options;
+                    distrust(reference, extauth, allowed);
                 }
                 None => self.warn(place.owner, format!("{label}: RouteOption {reference} is not found")),
             }
         }
         self.note_adds(place.owner, steps, label, options.header_manipulation.as_ref());
         match &place.parent {
-            None => {
-                if options.extauth.is_none() {
-                    options.extauth.clone_from(&self.options.extauth);
-                }
-            }
+            None => options.fill_authentication(&self.options),
             Some(parent) => {
-                self.guard_authentication(place, &mut options, parent.options.extauth.as_ref(), label);
+                self.guard_authentication(place, &mut options, &parent.options, label);
                 fill(&mut options, &parent.options);
             }
         }
@@ -80,30 +76,54 @@ impl Compiler<'_> {
         &mut self,
         place: &Place<'_>,
         options: &mut RouteOptions,
-        demanded: Option<&ExtAuth>,
+        demanded: &RouteOptions,
         label: &str,
     ) {
-        let Some(ExtAuth::ConfigRef(config)) = demanded else { return };
-        let what = match &options.extauth {
-            None => return,
-            Some(ExtAuth::ConfigRef(own)) if own == config => return,
-            Some(ExtAuth::ConfigRef(own)) => format!(
-                "{label} replaces AuthConfig {config}, which the route that delegates to it demands, by AuthConfig \
-                 {own}"
-            ),
-            Some(ExtAuth::Disable) => format!(
-                "{label} switches off AuthConfig {config}, which the route that delegates to it demands"
-            ),
-        };
-        if self.known.settings.routing.allow_auth_override {
-            self.warn(place.owner, what);
-        } else {
-            options.extauth = Some(ExtAuth::ConfigRef(config.clone()));
+        let Some(ExtAuth::ConfigRef(config)) = &demanded.extauth else { return };
+        let mut done = Vec::new();
+        match &options.extauth {
+            None => {}
+            Some(ExtAuth::ConfigRef(own)) if own == config => {}
+            Some(ExtAuth::ConfigRef(own)) => done.push((
+                format!(
+                    "replaces AuthConfig {config}, which the route that delegates to it demands, by AuthConfig {own}"
+                ),
+                format!("AuthConfig {config} stays in force"),
+            )),
+            Some(ExtAuth::Disable) => done.push((
+                format!("switches off AuthConfig {config}, which the route that delegates to it demands"),
+                format!("AuthConfig {config} stays in force"),
+            )),
+        }
+        let others = demanded.allowed.as_ref().filter(|demanded| **demanded != Allowed::Everyone);
+        if others.is_some() && options.allowed.is_some() && options.allowed.as_ref() != others {
+            done.push((
+                "replaces extauth.allowed of the route that delegates to it".to_owned(),
+                "that stays in force".to_owned(),
+            ));
+        }
+        let may = self.known.settings.routing.allow_auth_override;
+        for (what, instead) in &done {
+            if may {
+                self.warn(place.owner, format!("{label} {what}"));
+                continue;
+            }
             let why = "gateway.delegation.allowAuthOverride is false";
-            let reason = format!("{what}: {why}, so AuthConfig {config} stays in force");
-            self.note(place.owner, State::Rejected, reason);
+            self.note(place.owner, State::Rejected, format!("{label} {what}: {why}, so {instead}"));
+        }
+        if !may && !done.is_empty() {
+            options.extauth.clone_from(&demanded.extauth);
+            options.allowed = others.cloned().or(options.allowed.take());
         }
     }
+}
+
+/// Options that cannot be read might have demanded authentication, or allowed only some.
+fn distrust(options: &ObjectRef, extauth: &mut Option<ExtAuth>, allowed: &mut Option<Allowed>) {
+    if *extauth != Some(ExtAuth::Disable) {
+        allowed.get_or_insert_with(|| Allowed::Only(AllowList::default()));
+    }
+    extauth.get_or_insert_with(|| ExtAuth::ConfigRef(unreadable(options)));
 }
 
 /// An AuthConfig that cannot exist, as no namespace has such a name: who demands it denies everybody.

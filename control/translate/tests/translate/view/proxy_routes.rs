@@ -24,7 +24,8 @@ pub(super) fn host(host: &VirtualHost) -> Value {
 fn route(route: &Route) -> Value {
     let auth = match &route.auth {
         Auth::Open => "open".to_owned(),
-        Auth::Secured { auth_id } => format!("secured by {auth_id}"),
+        Auth::Secured { auth_id, open: true, .. } => format!("secured by {auth_id}, open without a key"),
+        Auth::Secured { auth_id, .. } => format!("secured by {auth_id}"),
         Auth::Denied { auth_id, reason } => format!("denied by {auth_id}: {reason}"),
     };
     let mut more = json!({});
