@@ -79,7 +79,7 @@ lint: filter lint-filter lint-native
 
 [private]
 lint-filter:
-    cargo clippy -q -p keyward-filter --target {{ wasm_target }} -- -D warnings
+    cargo clippy -q -p keyward-filter-abi -p keyward-filter --target {{ wasm_target }} -- -D warnings
     cargo clippy -q -p keyward-filter --target {{ wasm_target }} --features fault-injection -- -D warnings
 
 [private]
@@ -97,7 +97,7 @@ fuzz SECONDS='60':
 properties ROUNDS='10':
     for seed in $(shuf -i 2-4294967295 -n {{ ROUNDS }}); do \
         echo "seed $seed: again with PROPTEST_RNG_SEED=$seed" >&2; \
-        PROPTEST_RNG_SEED=$seed cargo test -q --workspace --exclude keyward-integration --exclude keyward-filter \
+        PROPTEST_RNG_SEED=$seed cargo test -q --workspace --exclude keyward-integration --exclude keyward-filter --exclude keyward-bench \
             || exit 1; \
     done
 
@@ -107,12 +107,11 @@ golden:
     UPDATE_GOLDENS=1 cargo test -q -p keyward-resource -p keyward-api -p keyward-translate
     git --no-pager diff --stat -- testdata
 
-# Measure a request against no filter and Envoy's api_key_auth (--keys 1,1000 --rounds 5 --seconds 3), or revocations (--revocations 1000)
+# Measure requests, revocations, full loads and the store against peers (--quick takes minutes; --help lists the flags)
 [group('check')]
 bench *ARGS: filter
-    @scripts/tools/wrk
-    @cargo build -q -p keyward
-    @cargo run -q -p keyward-integration --example bench -- "$@"
+    @cargo build -q --release -p keyward -p keyward-bench
+    @exec "{{ target }}/release/keyward-bench" "$@"
 
 # Make sure that there is a kubectl for the tests (KUBECTL=PATH ./x kubectl uses that one), and say which
 [group('check')]
