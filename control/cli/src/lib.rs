@@ -4,6 +4,7 @@
 //! keyward token create|list|delete ─▶ tokens.json in the data folder
 //! keyward pki init|proxy|renew|revoke ─▶ certificates, keys and bootstrap files in the PKI folder
 //! keyward validate PATH            ─▶ what a server would say of these files, without one
+//! keyward filter digest|config|check|wasm ─▶ what a filter without a server needs
 //! keyward create, secret           ─▶ Client ─▶ the REST API of a server
 //! ```
 //!
@@ -12,6 +13,7 @@
 
 mod client;
 mod create;
+mod filter;
 mod key;
 mod lifetime;
 mod output;
@@ -49,16 +51,19 @@ pub enum Command {
     /// Proxies that are connected to a server.
     #[command(subcommand)]
     Proxy(proxy::Command),
+    /// For the filter by itself, in an Envoy that no server configures.
+    #[command(subcommand)]
+    Filter(filter::Command),
     /// Checks resource files as a server that follows them would; exit code 1 when anything is wrong.
     Validate(validate::ValidateArgs),
 }
 
-/// Does what a command says.
+/// Does what a command says. `module` is the filter module.
 ///
 /// # Errors
 ///
 /// When that is not possible; for people, with a hint where there is one.
-pub async fn run(command: Command) -> anyhow::Result<()> {
+pub async fn run(command: Command, module: &[u8]) -> anyhow::Result<()> {
     let mut output = Output::standard();
     let now = Timestamp::now();
     match command {
@@ -67,6 +72,7 @@ pub async fn run(command: Command) -> anyhow::Result<()> {
         Command::Create(command) => create::run(command, now, &mut output).await,
         Command::Secret(command) => secret::run(command, now, &mut output).await,
         Command::Proxy(command) => proxy::run(command, &mut output).await,
+        Command::Filter(command) => filter::run(command, module, &mut output),
         Command::Validate(args) => validate::run(&args, &mut output),
     }
 }

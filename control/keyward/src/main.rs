@@ -34,7 +34,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
             logging::init(&args.log_level, args.log_format)?;
             keyward_server::serve(*args, FILTER.into()).await
         }
-        Command::Client(command) => keyward_cli::run(command).await,
+        Command::Client(command) => keyward_cli::run(command, FILTER).await,
         Command::DemoUpstream(args) => {
             logging::init("info", LogFormat::Text)?;
             keyward_demo::upstream(args).await

@@ -1,0 +1,85 @@
+//! Reading files of resources.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use keyward_resource::kinds::{ApiKeySecret, AuthConfig};
+use keyward_resource::{Format, Resource, admit, decode, kind, parse_documents};
+use serde_json::Value;
+
+/// The namespace of an object that names none, as with `kubectl apply`.
+const NAMESPACE: &str = "default";
+
+/// What a configuration is made of.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    pub(super) auth_configs: Vec<AuthConfig>,
+    pub(super) secrets: Vec<ApiKeySecret>,
+    /// Objects of other kinds.
+    pub(super) others: usize,
+}
+
+/// The documents of a file; of standard input, if it is called `-`.
+pub(super) fn documents(file: &Path) -> anyhow::Result<Vec<Value>> {
+    let bytes = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
+        bytes
+    } else {
+        std::fs::read(file).with_context(|| format!("{} cannot be read", file.display()))?
+    };
+    let is_json = file.extension().is_some_and(|extension| extension == "json");
+    let format = if is_json { Format::Json } else { Format::Yaml };
+    // The message says where, and not what stands there.
+    parse_documents(&bytes, format).map_err(|error| anyhow::anyhow!("{}: {error}", file.display()))
+}
+
+// === impl Source ===
+
+impl Source {
+    /// Reads the objects of a file.
+    pub(super) fn read(&mut self, file: &Path) -> anyhow::Result<()> {
+        for document in documents(file)? {
+            self.document(document).with_context(|| file.display().to_string())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn document(&mut self, document: Value) -> anyhow::Result<()> {
+        match document {
+            Value::Object(mut list) if list.get("items").is_some_and(Value::is_array) => {
+                let items = list.remove("items");
+                let Some(Value::Array(items)) = items else { return Ok(()) };
+                items.into_iter().try_for_each(|object| self.object(object))
+            }
+            object => self.object(object),
+        }
+    }
+
+    fn object(&mut self, object: Value) -> anyhow::Result<()> {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let (api_version, name) = (text("/apiVersion").to_owned(), text("/kind").to_owned());
+        if !matches!(name.as_str(), "AuthConfig" | "Secret") {
+            self.others += 1;
+            return Ok(());
+        }
+        let Some((kind, _)) = kind::by_type(&api_version, &name) else {
+            bail!("{name}: {api_version:?} is no apiVersion of it");
+        };
+        let namespace = Some(text("/metadata/namespace")).filter(|namespace| !namespace.is_empty());
+        let namespace = namespace.unwrap_or(NAMESPACE).to_owned();
+        let of = format!("{name} {namespace}/{}", text("/metadata/name"));
+        let mistakes = |errors: Vec<keyward_resource::FieldError>| {
+            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            anyhow::anyhow!("{of}: {}", errors.join("; "))
+        };
+        let stored = admit(kind, &namespace, None, object).map_err(mistakes)?;
+        match decode(kind, &stored).map_err(mistakes)? {
+            Resource::AuthConfig(auth_config) => self.auth_configs.push(auth_config),
+            Resource::ApiKeySecret(secret) => self.secrets.push(secret),
+            _ => self.others += 1,
+        }
+        Ok(())
+    }
+}
