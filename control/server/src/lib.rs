@@ -31,6 +31,7 @@ mod rollout;
 mod serve;
 mod statuses;
 mod tls_files;
+mod usage;
 mod workers;
 
 pub use args::{LogFormat, ServeArgs};

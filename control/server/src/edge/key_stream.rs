@@ -7,11 +7,14 @@
 //! that state; when it can read again it comes back.
 
 use std::convert::Infallible;
+use std::future::pending;
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use keyward_filter_core::wire::{ClientMessage, METHOD, SERVICE, ServerMessage, server_message};
 use keyward_keys::{KeyView, Session, SessionEvent};
+use keyward_store::WorkerName;
 use keyward_xds::printable;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -24,6 +27,8 @@ use tonic::{Extensions, Request, Response, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 use super::admission::Admission;
+use crate::published::Published;
+use crate::usage::Usage;
 use crate::workers::WorkersHandle;
 
 #[cfg(test)]
@@ -47,14 +52,33 @@ pub(crate) struct KeyStream {
     workers: WorkersHandle,
     admission: Admission,
     stalled_after: Duration,
+    reports: Option<Reports>,
+}
+
+/// Where reports of uses go.
+#[derive(Debug, Clone)]
+struct Reports {
+    usage: Usage,
+    published: watch::Receiver<Arc<Published>>,
+}
+
+/// Reports of uses on one stream.
+#[derive(Debug)]
+struct Reporting {
+    reports: Reports,
+    changes: watch::Receiver<()>,
+    worker: Option<WorkerName>,
+    /// The last report that the worker knows to be stored; none until it was told to send any.
+    told: Option<u64>,
 }
 
 /// Serves one stream until either side ends it.
 async fn serve(
     request: Request<Streaming<ClientMessage>>,
     outbound: mpsc::Sender<Result<ServerMessage, Status>>,
-    KeyStream { mut view, workers, admission, stalled_after }: KeyStream,
+    KeyStream { mut view, workers, admission, stalled_after, reports }: KeyStream,
 ) {
+    let mut reporting = reports.map(Reporting::new);
     let (_, transport, mut inbound) = request.into_parts();
     let mut session = Session::new();
     let connection = workers.change(|workers, _| workers.connect());
@@ -62,6 +86,9 @@ async fn serve(
     let mut taken_at = Instant::now();
     let mut was_full = false;
     loop {
+        if let Some(stored) = reporting.as_mut().and_then(Reporting::stored) {
+            session.on_stored(stored);
+        }
         let full = match fill(&mut session, &outbound, &view.borrow_and_update(), &mut |message| {
             // Nobody has to be woken for the chunks of a snapshot.
             if matches!(message.kind, Some(server_message::Kind::Drop(_))) {
@@ -92,6 +119,9 @@ async fn serve(
                     Ok(events) => {
                         for event in events {
                             log(&event);
+                            if let Some(reporting) = &mut reporting {
+                                reporting.on_event(&event);
+                            }
                             workers.change(|workers, now| workers.on_event(connection, &event, now));
                         }
                     }
@@ -115,6 +145,7 @@ async fn serve(
                 break;
             }
             changed = view.changed() => if changed.is_err() { break },
+            () = Reporting::news(&mut reporting) => {}
             () = outbound.closed() => break,
             () = sleep_until(subscribe_by), if session.role().is_none() => break,
         }
@@ -169,7 +200,7 @@ fn log(event: &SessionEvent) {
         SessionEvent::Nacked { table, reason } => {
             tracing::warn!(table = %shown(table), reason = %shown(reason), "a worker refused keys");
         }
-        SessionEvent::Acked { .. } | SessionEvent::ConfigApplied { .. } => {}
+        SessionEvent::Acked { .. } | SessionEvent::ConfigApplied { .. } | SessionEvent::Used { .. } => {}
     }
 }
 
@@ -179,7 +210,67 @@ impl KeyStream {
     /// A service that sends what `view` says to whom it admits, and notes in `workers` what is held.
     #[must_use]
     pub(crate) fn new(view: watch::Receiver<KeyView>, workers: WorkersHandle, admission: Admission) -> Self {
-        Self { view, workers, admission, stalled_after: STALLED_AFTER }
+        Self { view, workers, admission, stalled_after: STALLED_AFTER, reports: None }
+    }
+
+    /// The same, which takes reports of uses as well.
+    #[must_use]
+    pub(crate) fn reporting_to(self, usage: Usage, published: watch::Receiver<Arc<Published>>) -> Self {
+        Self { reports: Some(Reports { usage, published }), ..self }
+    }
+}
+
+// === impl Reporting ===
+
+impl Reporting {
+    fn new(reports: Reports) -> Self {
+        let changes = reports.usage.changes();
+        Self { reports, changes, worker: None, told: None }
+    }
+
+    fn on_event(&mut self, event: &SessionEvent) {
+        match (event, &self.worker) {
+            (SessionEvent::Subscribed { node, role, worker, .. }, _) => {
+                let (node, role, worker) = (node.clone(), role.clone(), worker.clone());
+                self.worker = Some(WorkerName { node, role, worker });
+            }
+            // Whoever reports unasked does so before it is known whose the keys are.
+            (SessionEvent::Used { seq, tables }, Some(worker)) if self.told.is_some() => {
+                let published = self.reports.published.borrow().clone();
+                let index = published.index.read().unwrap_or_else(PoisonError::into_inner);
+                self.reports.usage.take(worker, *seq, tables, &index);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the worker is to be told, if that is news: up to which report all are stored. For the first time
+    /// that is when it is known whose the keys are.
+    fn stored(&mut self) -> Option<u64> {
+        let worker = self.worker.as_ref()?;
+        self.reports.published.borrow_and_update().revision?;
+        self.changes.mark_unchanged();
+        let stored = self.reports.usage.stored(worker);
+        let is_news = self.told.is_none_or(|told| told < stored);
+        self.told = Some(stored);
+        is_news.then_some(stored)
+    }
+
+    /// Waits until there may be news.
+    async fn news(reporting: &mut Option<Self>) {
+        let Some(Self { reports, changes, worker, told }) = reporting else { return pending().await };
+        // Where the sender is gone the server ends.
+        match (worker, told) {
+            (None, _) => pending().await,
+            (Some(_), None) => or_never(reports.published.changed()).await,
+            (Some(_), Some(_)) => or_never(changes.changed()).await,
+        }
+    }
+}
+
+async fn or_never(changed: impl Future<Output = Result<(), watch::error::RecvError>>) {
+    if changed.await.is_err() {
+        pending().await
     }
 }
 

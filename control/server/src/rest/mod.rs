@@ -2,6 +2,8 @@
 
 mod guard;
 mod sync;
+mod usage;
+mod whoami;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +11,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
-use axum::routing::get;
+use axum::routing::{get, post};
 use keyward_api::{Api, Authorizer, Statuses, Stored, Writer};
 use keyward_resource::{Kind, ObjectKey, Saying};
 use keyward_store::{Key, Revision};
@@ -20,6 +22,7 @@ use crate::published::Published;
 
 pub(crate) use guard::HostGuard;
 pub(crate) use sync::Sync;
+pub(crate) use usage::Uses;
 
 #[cfg(test)]
 mod tests;
@@ -41,12 +44,18 @@ pub(crate) fn router(
     system_namespace: &str,
     guard: HostGuard,
     sync: Sync,
+    uses: Uses,
 ) -> Router {
     let derived = Derived { published: published.clone(), system_namespace: system_namespace.into() };
     let confirm = Arc::new(sync.workers.clone());
     let api = Api::new(writer, Arc::new(derived), Arc::clone(&authorizer)).confirmed_by(confirm);
-    let proof =
-        Router::new().route(sync::PATH, get(sync::sync)).layer(Extension(authorizer)).with_state(sync);
+    let whose = Router::new().route(whoami::PATH, post(whoami::whoami)).with_state(published.clone());
+    let proof = Router::new()
+        .route(sync::PATH, get(sync::sync))
+        .with_state(sync)
+        .merge(whose)
+        .merge(Router::new().route(usage::PATH, get(usage::usage)).with_state(uses))
+        .layer(Extension(authorizer));
     Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(readyz))

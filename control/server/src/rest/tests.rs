@@ -7,14 +7,16 @@ use std::sync::Arc;
 use keyward_api::{AuditLog, Everybody, Origin, Writer};
 use keyward_keys::SessionEvent;
 use keyward_resource::{ObjectKey, Reports};
-use keyward_store::{MemoryStore, Revision};
+use keyward_store::{MemoryStore, Revision, UsageFile};
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use super::{HostGuard, Sync, router};
+use super::{HostGuard, Sync, Uses, router};
 use crate::published::Published;
+use crate::usage::Usage;
 use crate::workers::WorkersHandle;
 
 const UPSTREAMS: &str = "/apis/service.keyward.io/v1/namespaces/team/upstreams";
@@ -24,6 +26,7 @@ struct Server {
     client: Client,
     published: watch::Sender<Arc<Published>>,
     workers: WorkersHandle,
+    _folder: TempDir,
 }
 
 impl Server {
@@ -36,12 +39,15 @@ impl Server {
         let workers = WorkersHandle::settled();
         let sync = Sync { workers: workers.clone(), ads, store: store.clone(), published: reports.clone() };
         let guard = HostGuard::Loopback;
-        let router = router(writer, Arc::new(Everybody), reports, "keyward-system", guard, sync);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = UsageFile::open(&folder.path().join("usage.db")).expect("a file");
+        let uses = Uses { usage: Usage::new(file).expect("a new file"), published: reports.clone() };
+        let router = router(writer, Arc::new(Everybody), reports, "keyward-system", guard, sync, uses);
         let listener =
             TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a free port");
         let address = listener.local_addr().expect("a bound port");
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { base: format!("http://{address}"), client: Client::new(), published, workers }
+        Self { base: format!("http://{address}"), client: Client::new(), published, workers, _folder: folder }
     }
 
     async fn get(&self, path: &str) -> (StatusCode, String) {
