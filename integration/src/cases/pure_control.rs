@@ -53,6 +53,7 @@ impl PureControl {
             wait_for_keys_ms,
             usage_report_ms: DEFAULT_USAGE_REPORT_MS,
             max_table_bytes: DEFAULT_MAX_TABLE_BYTES,
+            preflight_needs_key: false,
             default_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             control_cluster: "keyward-control".to_owned(),
             own_ports: Vec::new(),
