@@ -1,0 +1,9 @@
+//! The command line against a real control server: the sessions in `testdata/cli`, and the life of a key on
+//! the real Envoy.
+
+mod bulk;
+mod life;
+mod mask;
+mod readme;
+mod run;
+mod sessions;
