@@ -3,6 +3,8 @@
 //! `?revision=N` asks about a revision of the store (a `resourceVersion`), by default the newest;
 //! `?wait=5s` lets the answer wait for it. It is an error, 504, only where a wait was in vain.
 
+mod types;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,6 +27,8 @@ use tokio::time::Instant;
 use crate::published::Published;
 use crate::rollout::Waits;
 use crate::workers::{WorkersHandle, lack};
+
+use self::types::{Types, types};
 
 /// Where it is.
 pub(super) const PATH: &str = "/keyward/v1/sync";
@@ -74,6 +78,8 @@ struct Proxy {
     role: String,
     /// What it makes of its configuration; none while it has no xDS stream.
     configuration: Option<&'static str>,
+    /// How each type of it stands.
+    types: Types,
     /// How its routes wait for keys and policies.
     routes: Routes,
     workers: Vec<Worker>,
@@ -159,7 +165,7 @@ pub(super) async fn sync(
     }
 }
 
-fn failure(status: ApiStatus) -> Response {
+pub(super) fn failure(status: ApiStatus) -> Response {
     let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (code, Json(status)).into_response()
 }
@@ -258,6 +264,7 @@ impl Sync {
             let (node, role) = (client.client.node_id.to_string(), client.client.node_key.to_string());
             let proxy = proxies.entry((role, node)).or_default();
             proxy.configuration = Some(configuration(&client));
+            proxy.types = types(&client);
         }
         let wall = Timestamp::now();
         self.workers.read(|workers, now| {
