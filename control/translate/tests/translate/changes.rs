@@ -18,6 +18,7 @@ use keyward_translate::Input;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use crate::generators::allowed;
 use crate::support::{Put, auth_config, meta, upstream, virtual_service};
 
 /// An object that comes or goes.
@@ -67,9 +68,10 @@ fn headers() -> impl Strategy<Value = Option<HeaderManipulation>> {
 }
 
 fn options() -> impl Strategy<Value = RouteOptions> {
-    (extauth(), headers(), any::<[bool; 3]>()).prop_map(
-        |(extauth, header_manipulation, [cors, faults, rewrite])| RouteOptions {
+    (extauth(), allowed(), headers(), any::<[bool; 3]>()).prop_map(
+        |(extauth, allowed, header_manipulation, [cors, faults, rewrite])| RouteOptions {
             extauth,
+            allowed,
             header_manipulation,
             cors: cors.then(Cors::default),
             faults: faults
@@ -164,28 +166,31 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
     let table = (named(&TABLES), routes(), 0..2).prop_map(|(meta, routes, weight)| {
         Change::Table(RouteTable { meta, routes, weight, warnings: Vec::new() })
     });
-    let host_option = (named(&OPTIONS), extauth()).prop_map(|(meta, extauth)| {
-        let options = VirtualHostOptions { extauth, ..VirtualHostOptions::default() };
+    let host_option = (named(&OPTIONS), extauth(), allowed()).prop_map(|(meta, extauth, allowed)| {
+        let options = VirtualHostOptions { extauth, allowed, ..VirtualHostOptions::default() };
         Change::HostOption(VirtualHostOption { meta, options, warnings: Vec::new() })
     });
     let route_option = (named(&OPTIONS), options())
         .prop_map(|(meta, options)| Change::RouteOption(RouteOption { meta, options, warnings: Vec::new() }));
     let told = prop::option::of(select(&["x-team", "x-fine", "api-key"][..]));
     let taken = select(&["api-key", "api-key", "x-team"][..]);
-    let auth = (select(&CONFIGS[..]), any::<bool>(), told, taken).prop_map(|(name, selects, told, taken)| {
-        let mut config = auth_config(name);
-        let step = &mut config.steps[0].api_key_auth;
-        taken.clone_into(&mut step.header_name);
-        if !selects {
-            step.label_selector.clear();
-        }
-        // As everybody else who writes one, nobody here sets the header in which it looks for its key.
-        if let Some(told) = told.filter(|told| *told != taken) {
-            let entry = MetadataEntry { name: "team".to_owned(), required: false };
-            step.headers_from_metadata.insert(told.to_owned(), entry);
-        }
-        Change::Auth(config)
-    });
+    let switches = any::<[bool; 2]>();
+    let auth =
+        (select(&CONFIGS[..]), switches, told, taken).prop_map(|(name, [selects, open], told, taken)| {
+            let mut config = auth_config(name);
+            let step = &mut config.steps[0].api_key_auth;
+            step.anonymous = open;
+            taken.clone_into(&mut step.header_name);
+            if !selects {
+                step.label_selector.clear();
+            }
+            // As everybody else who writes one, nobody here sets the header in which it looks for its key.
+            if let Some(told) = told.filter(|told| *told != taken) {
+                let entry = MetadataEntry { name: "team".to_owned(), required: false };
+                step.headers_from_metadata.insert(told.to_owned(), entry);
+            }
+            Change::Auth(config)
+        });
     let kinds = select(
         &["VirtualService", "RouteTable", "VirtualHostOption", "RouteOption", "AuthConfig", "Upstream"][..],
     );

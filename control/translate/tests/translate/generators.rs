@@ -2,6 +2,7 @@
 
 use keyward_resource::kinds::gateway::Selection;
 use keyward_resource::kinds::options::VirtualHostOptions;
+use keyward_resource::kinds::options::{AllowList, Allowed};
 use keyward_resource::kinds::secret::TlsSecret;
 use keyward_resource::kinds::ssl::SslConfig;
 use keyward_resource::kinds::{AuthConfig, ExtAuth, Gateway, Route, Upstream, VirtualService};
@@ -35,10 +36,24 @@ pub(crate) fn extauth() -> impl Strategy<Value = Option<ExtAuth>> {
     ]
 }
 
+pub(crate) fn allowed() -> impl Strategy<Value = Option<Allowed>> {
+    let list = name().prop_map(|name| AllowList { identities: [name].into(), ..AllowList::default() });
+    prop_oneof![
+        6 => Just(None),
+        1 => Just(Some(Allowed::Everyone)),
+        2 => list.prop_map(|list| Some(Allowed::Only(list))),
+    ]
+}
+
 pub(crate) fn routes() -> impl Strategy<Value = Vec<Route>> {
     let route_name = prop_oneof![Just(None), "[a-z|/ .é-]{0,6}".prop_map(Some)];
-    let one = (select(&["/", "/a", "/b"][..]), name(), extauth(), route_name)
-        .prop_map(|(prefix, upstream, extauth, name)| Route { name, ..route(prefix, &upstream, extauth) });
+    let one = (select(&["/", "/a", "/b"][..]), name(), extauth(), allowed(), route_name).prop_map(
+        |(prefix, upstream, extauth, allowed, name)| {
+            let mut route = Route { name, ..route(prefix, &upstream, extauth) };
+            route.options.allowed = allowed;
+            route
+        },
+    );
     prop::collection::vec(one, 0..4)
 }
 
@@ -97,8 +112,9 @@ pub(crate) fn upstreams() -> impl Strategy<Value = Upstream> {
 }
 
 pub(crate) fn auth_configs() -> impl Strategy<Value = AuthConfig> {
-    (name(), prop::bool::weighted(0.7)).prop_map(|(name, selects)| {
+    (name(), prop::bool::weighted(0.7), any::<bool>()).prop_map(|(name, selects, anonymous)| {
         let mut config = auth_config(&name);
+        config.steps[0].api_key_auth.anonymous = anonymous;
         if !selects {
             config.steps[0].api_key_auth.label_selector.clear();
         }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use keyward_filter_core::config::auth_id_of_route;
+use envoy_types::pb::envoy::config::route::v3::FilterConfig;
+use envoy_types::pb::google::protobuf::Any;
+use keyward_filter_core::config::{Policy, auth_id_of_route, without_list};
 use keyward_resource::kinds::VirtualService;
 use keyward_resource::kinds::gateway::SelectBy;
 use keyward_resource::{ObjectKey, ObjectRef, State};
@@ -15,7 +17,7 @@ use keyward_translate::{Input, LastGood, Output, translate, xds};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 
-use crate::decoded::{decode, managers};
+use crate::decoded::{decode, managers, unpack};
 use crate::generators::{DOMAINS, inputs, name, routes, tls};
 use crate::support::{Put, auth_config, filter, route, settings, upstream, virtual_service};
 
@@ -80,6 +82,15 @@ proptest! {
                 let on: BTreeSet<&str> = made.typed_per_filter_config.keys().map(String::as_str).collect();
                 let expected: &[&str] = if meant.auth == Auth::Open { &[] } else { &[FILTER_NAME, GUARD_NAME] };
                 prop_assert_eq!(on, expected.iter().copied().collect::<BTreeSet<_>>());
+                // A guard of its own, which lets pass whom the filter lets pass without an identity, is where the
+                // policy does so and nowhere else.
+                let policy = meant.auth.auth_id().and_then(|auth_id| proxy.policies.get(auth_id));
+                let is_open = policy.is_some_and(Policy::is_open);
+                for (name, config) in &made.typed_per_filter_config {
+                    let config: FilterConfig = unpack(config);
+                    let has_own = config.config.expect("a filter that is on") != Any::default();
+                    prop_assert_eq!(has_own, is_open && name == GUARD_NAME);
+                }
             }
         }
     }
@@ -96,7 +107,16 @@ proptest! {
                 }
             }
             prop_assert_eq!(proxy.policies.keys().cloned().collect::<BTreeSet<_>>(), secured.clone());
-            prop_assert_eq!(&proxy.tables, &secured);
+            let tables: BTreeSet<String> =
+                secured.iter().flat_map(|id| [id.clone(), without_list(id).to_owned()]).collect();
+            prop_assert_eq!(&proxy.tables, &tables);
+            for (auth_id, policy) in &proxy.policies {
+                let list = policy.steps[0].allowed.as_deref();
+                prop_assert_eq!(list.is_some(), proxy.allow_lists.contains_key(auth_id));
+                prop_assert_eq!(list, (without_list(auth_id) != auth_id).then_some(auth_id.as_str()));
+                prop_assert_eq!(&policy.steps[0].table, without_list(auth_id));
+                prop_assert!(list.is_none() || !policy.is_open());
+            }
         }
     }
 
@@ -202,7 +222,7 @@ proptest! {
                 prop_assert_eq!(&route.action, &after[place].action);
             }
             match route.auth.auth_id() {
-                Some(auth_id) if auth_id == reference.to_string() => {
+                Some(auth_id) if without_list(auth_id) == reference.to_string() => {
                     let denied = matches!(after[place].auth, Auth::Denied { .. });
                     prop_assert!(denied, "a broken AuthConfig must deny");
                 }

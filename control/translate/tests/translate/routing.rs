@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use keyward_filter_core::config::auth_id_of_route;
+use keyward_filter_core::config::{auth_id_of_route, without_list};
+use keyward_resource::kinds::options::{AllowList, Allowed};
 use keyward_resource::kinds::route::{Action, Delegate};
 use keyward_resource::kinds::{ExtAuth, Route, RouteTable};
 use keyward_resource::{Meta, ObjectKey, State};
@@ -61,7 +62,9 @@ fn is_made_of(host: &VirtualHost, object: &ObjectKey) -> bool {
         || host.routes.iter().any(|route| matches!(&route.auth, Auth::Denied { auth_id, .. } if auth_id.starts_with('!')))
         || host.routes.iter().any(|route| match object.kind {
             "Upstream" => route.action.clusters().any(|to| to == cluster),
-            "AuthConfig" => route.auth.auth_id().is_some_and(|auth_id| auth_id == reference.to_string()),
+            "AuthConfig" => {
+                route.auth.auth_id().is_some_and(|auth_id| without_list(auth_id) == reference.to_string())
+            }
             _ => false,
         })
 }
@@ -186,21 +189,28 @@ proptest! {
     #[test]
     fn where_it_is_forbidden_no_table_overrides_authentication(
         changes in prop::collection::vec(change(), 1..25), domain in select(&["*", "a.example.com"][..]),
+        lists in any::<bool>(),
     ) {
         let mut input = built(&changes);
         input.withheld.clear();
         auth_config("k0").put(&mut input);
-        let delegating = TABLES.iter().map(|table| Route {
-            action: Action::Delegate(Delegate::Ref(reference(table))),
-            ..route("/", "a", Some(ExtAuth::ConfigRef(reference("k0"))))
+        let list = AllowList { identities: ["alice".to_owned()].into(), ..AllowList::default() };
+        let list = lists.then_some(list);
+        let delegating = TABLES.iter().map(|table| {
+            let action = Action::Delegate(Delegate::Ref(reference(table)));
+            let extauth = Some(ExtAuth::ConfigRef(reference("k0")));
+            let mut route = Route { action, ..route("/", "a", extauth) };
+            route.options.allowed = list.clone().map(Allowed::Only);
+            route
         });
         input.virtual_services.clear();
         virtual_service("v0", &[domain], delegating.collect()).put(&mut input);
         let output = translate(&input, &strict(), &LastGood::default());
         for route in output.proxies.values().flat_map(|proxy| proxy.routes()) {
             prop_assert!(route.auth != Auth::Open, "{:?}", route);
-            if let Auth::Secured { auth_id, .. } = &route.auth {
-                prop_assert_eq!(auth_id, "default/k0");
+            if let Auth::Secured { auth_id, allowed, .. } = &route.auth {
+                prop_assert_eq!(without_list(auth_id), "default/k0");
+                prop_assert!(list.is_none() || *allowed == list, "{:?}", route);
             }
         }
     }

@@ -10,8 +10,9 @@ use envoy_types::pb::envoy::config::route::v3::{
 };
 use envoy_types::pb::envoy::extensions::filters::http::cors::v3::CorsPolicy;
 use envoy_types::pb::envoy::extensions::filters::http::fault::v3::HttpFault;
+use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::RbacPerRoute;
 use envoy_types::pb::google::protobuf::Any;
-use keyward_translate::xds::{CORS_NAME, FAULT_NAME};
+use keyward_translate::xds::{CORS_NAME, FAULT_NAME, GUARD_NAME};
 use prost::Message;
 use serde_json::{Value, json};
 
@@ -73,11 +74,20 @@ fn filter(name: &str, config: &Any) -> Value {
     match name {
         CORS_NAME => json!(debug(&unpack::<CorsPolicy>(&inner))),
         FAULT_NAME => json!(debug(&unpack::<HttpFault>(&inner))),
+        GUARD_NAME if inner != Any::default() => lenient_guard(&unpack(&inner)),
         _ => {
             assert_eq!(inner, Any::default());
             json!("on")
         }
     }
+}
+
+/// Whom the guard of a route lets pass that does not have that of all others.
+fn lenient_guard(guard: &RbacPerRoute) -> Value {
+    let rules = guard.rbac.as_ref().and_then(|rbac| rbac.rules.as_ref()).expect("rules");
+    let principals = rules.policies.values().flat_map(|policy| &policy.principals);
+    let principals = principals.map(|principal| debug(principal.identifier.as_ref().expect("somebody")));
+    json!({ "lets": principals.collect::<Vec<_>>() })
 }
 
 fn matching(matching: &RouteMatch) -> Value {
