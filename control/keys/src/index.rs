@@ -16,18 +16,17 @@ use crate::selection::Selection;
 use crate::table::{Record, Table};
 use crate::view::{KeyView, Wanted};
 
+mod budget;
 mod holders;
 mod report;
 #[cfg(test)]
 mod tests;
 mod usage;
 
+pub use budget::LogLimits;
 pub use holders::Holder;
 use usage::Former;
 pub use usage::Users;
-
-/// How many changes of each table are kept for workers that come back.
-const LOG_LIMIT: usize = 65_536;
 
 /// A change of the objects that the index is made of.
 #[derive(Debug, Clone)]
@@ -63,7 +62,7 @@ pub struct KeyIndex {
     configs: BTreeMap<StepId, Config>,
     lists: AllowLists,
     tables: OrdMap<Arc<str>, Arc<Table>>,
-    log_limit: usize,
+    log_limits: LogLimits,
     /// Keys that were used by those who hold them no more.
     former: Former,
 }
@@ -114,20 +113,19 @@ impl KeyIndex {
     /// An empty index.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_log_limit(LOG_LIMIT)
+        Self::with_log_limits(LogLimits::default())
     }
 
-    /// An empty index that keeps at most `log_limit` changes of each table for workers that come
-    /// back.
+    /// An empty index that keeps so much of the last changes for workers that come back.
     #[must_use]
-    pub fn with_log_limit(log_limit: usize) -> Self {
+    pub fn with_log_limits(log_limits: LogLimits) -> Self {
         Self {
             revision: 0,
             secrets: Secrets::default(),
             configs: BTreeMap::new(),
             lists: AllowLists::new(),
             tables: OrdMap::new(),
-            log_limit,
+            log_limits,
             former: Former::default(),
         }
     }
@@ -135,6 +133,11 @@ impl KeyIndex {
     /// Takes over a batch of changes; `revision` is that of the last of them, and rises from batch
     /// to batch.
     pub fn apply(&mut self, revision: u64, changes: impl IntoIterator<Item = Change>) {
+        self.take_over(revision, changes);
+        self.forget_beyond_limit();
+    }
+
+    fn take_over(&mut self, revision: u64, changes: impl IntoIterator<Item = Change>) {
         self.revision = self.revision.max(revision);
         let mut touched = Touched::default();
         for change in changes {
@@ -281,7 +284,7 @@ impl KeyIndex {
     fn list_anew(&mut self, id: &StepId, changed: &BTreeSet<Digest>) {
         let Some(config) = self.configs.get_mut(id) else { return };
         let Some(table) = self.tables.get(&config.table).map(Arc::clone) else { return };
-        config.open_tables(&mut self.tables, self.revision, self.log_limit);
+        config.open_tables(&mut self.tables, self.revision, self.log_limits.changes);
         let held = table.iter().map(|(digest, _)| digest).filter(|digest| !changed.contains(*digest));
         let digests = held.chain(changed);
         config.look_again(&self.secrets, &mut self.tables, self.revision, digests);
@@ -318,7 +321,7 @@ impl KeyIndex {
         }
         digests.sort_unstable();
         digests.dedup();
-        config.open_tables(&mut self.tables, self.revision, self.log_limit);
+        config.open_tables(&mut self.tables, self.revision, self.log_limits.changes);
         config.look_again(&self.secrets, &mut self.tables, self.revision, &digests);
     }
 }

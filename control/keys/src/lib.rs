@@ -26,7 +26,7 @@ mod table;
 mod view;
 mod workers;
 
-pub use index::{AllowLists, Change, Holder, KeyIndex, Users};
+pub use index::{AllowLists, Change, Holder, KeyIndex, LogLimits, Users};
 pub use session::{Limits, ProtocolError, Session, SessionEvent, TableUses};
 pub use table::Table;
 pub use view::{KeyView, Wanted};

@@ -49,6 +49,8 @@ struct Log {
     limit: usize,
     /// Bytes of all steps there ever were.
     bytes: u64,
+    /// Memory of all steps, about.
+    held: u64,
 }
 
 #[derive(Debug)]
@@ -58,6 +60,7 @@ struct Step {
     /// Bytes of all steps before this one.
     begins_at: u64,
     bytes: u64,
+    held: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -92,7 +95,7 @@ impl Table {
     pub(crate) fn new(revision: u64, limit: usize) -> Self {
         let version = Version { revision, checksum: 0 };
         let content = Content { entries: OrdMap::new(), version, bytes: 0 };
-        let log = Log { steps: Vector::new(), changes: 0, limit, bytes: 0 };
+        let log = Log { steps: Vector::new(), changes: 0, limit, bytes: 0, held: 0 };
         Self { content, log }
     }
 
@@ -127,6 +130,24 @@ impl Table {
 
     pub(crate) fn content(&self) -> &Content {
         &self.content
+    }
+
+    /// What its log takes in memory, about.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        self.log.held
+    }
+
+    /// The revision of the oldest change in its log.
+    pub(crate) fn oldest_change(&self) -> Option<u64> {
+        let steps = &self.log.steps;
+        steps.front()?;
+        Some(steps.get(1).map_or(self.content.version, |next| next.from).revision)
+    }
+
+    /// Forgets the oldest change in its log, with what is told together with it: the memory that it
+    /// took, about.
+    pub(crate) fn forget_oldest_change(&mut self) -> u64 {
+        self.log.forget_oldest()
     }
 
     /// Sets or removes entries; those that are so already do not count. Whether anything changed.
@@ -289,25 +310,38 @@ fn packed_len(record: Option<&Record>) -> u64 {
 impl Log {
     fn push(&mut self, from: Version, changes: Box<[EntryChange]>, bytes: usize) {
         let bytes = bytes as u64;
+        let held = changes.iter().map(EntryChange::held).sum();
         self.changes += changes.len();
-        self.steps.push_back(Arc::new(Step { from, changes, begins_at: self.bytes, bytes }));
+        self.held += held;
+        self.steps.push_back(Arc::new(Step { from, changes, begins_at: self.bytes, bytes, held }));
         self.bytes += bytes;
-        while self.changes > self.limit
-            && let Some(oldest) = self.steps.pop_front()
-        {
-            self.changes -= oldest.changes.len();
-        }
+        while self.changes > self.limit && self.forget_oldest() > 0 {}
+    }
+
+    /// Forgets the oldest step: the memory that it took, about.
+    fn forget_oldest(&mut self) -> u64 {
+        let Some(oldest) = self.steps.pop_front() else { return 0 };
+        self.changes -= oldest.changes.len();
+        self.held -= oldest.held;
+        oldest.held
     }
 
     fn forget(&mut self) {
         self.steps.clear();
         self.changes = 0;
+        self.held = 0;
     }
 }
 
 // === impl EntryChange ===
 
 impl EntryChange {
+    /// What it takes in memory, as if nobody else held its records.
+    fn held(&self) -> u64 {
+        let records = [&self.before, &self.after].into_iter().flatten().map(|record| record.len());
+        (size_of::<Self>() + records.sum::<usize>()) as u64
+    }
+
     /// What it takes in a delta.
     fn bytes(&self) -> usize {
         match &self.after {

@@ -2,7 +2,7 @@ use keyward_filter_core::wire::{ConfigApplied, TableUsage, TableVersion, pack_us
 
 use super::*;
 use crate::fixtures::{delete_config, digest, entries, foreign, put, put_config, wanted};
-use crate::index::{Change, KeyIndex};
+use crate::index::{Change, KeyIndex, LogLimits};
 use crate::view::Wanted;
 use line::Line;
 
@@ -20,7 +20,7 @@ const SMALL: Limits = Limits { chunk_bytes: 1, delta_bytes: 1 };
 
 /// An index with `a/one`, three keys of team x, and `a/two`, one key of team y.
 fn index(log_limit: usize) -> KeyIndex {
-    let mut index = KeyIndex::with_log_limit(log_limit);
+    let mut index = KeyIndex::with_log_limits(LogLimits { changes: log_limit, ..LogLimits::default() });
     index.apply(1, objects());
     index
 }

@@ -117,7 +117,7 @@ impl Line {
         let effect = self.replica.on_message(&message.encode_to_vec()).expect("a message");
         match &effect {
             Effect::Changed { ack, .. } => self.say(client_message::Kind::Ack(ack.clone())),
-            Effect::Refused { nack } => {
+            Effect::Refused { nack, .. } => {
                 self.refused += 1;
                 self.say(client_message::Kind::Nack(nack.clone()));
             }

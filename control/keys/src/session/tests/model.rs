@@ -12,6 +12,7 @@ use proptest::sample::select;
 
 use super::*;
 use crate::fixtures::{CONFIGS, Entries, Objects, batch, tables};
+use crate::index::LogLimits;
 use crate::workers::{Connection, GRACE, Goal, Workers};
 
 const ROLES: [&str; 3] = ["front", "front", "back"];
@@ -47,7 +48,7 @@ enum Action {
 /// The rules of one run.
 #[derive(Debug, Clone, Copy)]
 struct Rules {
-    log_limit: usize,
+    log_limits: LogLimits,
     limits: Limits,
     /// Tables that are gone stay in the view while they are wanted.
     retire: bool,
@@ -88,9 +89,9 @@ struct Peer {
 
 fn rules(faithful: bool) -> impl Strategy<Value = Rules> {
     let sizes = || prop_oneof![Just(1), 1..150_usize, Just(10_000)];
-    (0..12_usize, sizes(), sizes(), any::<bool>()).prop_map(
-        move |(log_limit, chunk_bytes, delta_bytes, retire)| Rules {
-            log_limit,
+    (0..12_usize, 0..1_500_u64, sizes(), sizes(), any::<bool>()).prop_map(
+        move |(changes, bytes, chunk_bytes, delta_bytes, retire)| Rules {
+            log_limits: LogLimits { changes, bytes },
             limits: Limits { chunk_bytes, delta_bytes },
             retire,
             faithful,
@@ -135,7 +136,7 @@ impl World {
             rules,
             objects: Objects::default(),
             revision: 0,
-            index: KeyIndex::with_log_limit(rules.log_limit),
+            index: KeyIndex::with_log_limits(rules.log_limits),
             wanted: Wanted::new(),
             view: KeyView::default(),
             target: None,
@@ -224,7 +225,7 @@ impl World {
         if set_back {
             self.revision = 1;
         }
-        self.index = KeyIndex::with_log_limit(self.rules.log_limit);
+        self.index = KeyIndex::with_log_limits(self.rules.log_limits);
         self.index.apply(self.revision, self.objects.all());
         self.view = KeyView::default();
         self.target = None;
@@ -273,7 +274,7 @@ impl World {
                     (held.version.expect("a version"), line.content(&held.table).expect("it is held"));
                 assert!(self.history[&held.table].contains(&state), "a state that never was: {held:?}");
             }
-            Effect::Refused { nack } => assert!(!self.rules.faithful, "{nack:?}"),
+            Effect::Refused { nack, .. } => assert!(!self.rules.faithful, "{nack:?}"),
             _ => {}
         }
         true
