@@ -1,6 +1,7 @@
 //! More Envoys of the same control server, each with a port and a role of its own.
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::ensure;
 use keyward_bootstrap::{BootstrapOptions, Endpoint, bootstrap};
@@ -18,6 +19,11 @@ pub(crate) struct Wire {
     pub(crate) received: u64,
     pub(crate) sent: u64,
 }
+
+/// So long almost nothing must come, pings of HTTP/2 aside.
+const QUIET: Duration = Duration::from_millis(500);
+const QUIET_BYTES: u64 = 512;
+const QUIET_TRIES: usize = 120;
 
 /// The Envoys of a gateway, the first of them its own.
 pub(crate) struct Fleet {
@@ -67,6 +73,20 @@ pub(crate) async fn start(
 // === impl Fleet ===
 
 impl Fleet {
+    /// Waits until nothing is on its way any more of what was before: a policy that goes late, say.
+    pub(crate) async fn quiet(&self, gateway: &Gateway) -> anyhow::Result<()> {
+        let mut before = self.wire(gateway).await?;
+        for _ in 0..QUIET_TRIES {
+            tokio::time::sleep(QUIET).await;
+            let now = self.wire(gateway).await?;
+            if now.received - before.received < QUIET_BYTES {
+                return Ok(());
+            }
+            before = now;
+        }
+        anyhow::bail!("the control server does not stop to send")
+    }
+
     /// Bytes so far, headers of HTTP/2 included.
     pub(crate) async fn wire(&self, gateway: &Gateway) -> anyhow::Result<Wire> {
         let mut wire = Wire { received: 0, sent: 0 };

@@ -77,6 +77,7 @@ async fn run(
         "stringData": { "api-key": KEY },
     });
     let (mut first_401, mut confirmed) = (Vec::new(), Vec::new());
+    fleet.quiet(gateway).await?;
     let mut before = fleet.wire(gateway).await?;
     for round in 0..plan.revocations + WARM_UP {
         if round == WARM_UP {
