@@ -24,7 +24,7 @@ use serde_json::Value;
 
 pub(crate) use answer::{Answer, Refusal};
 pub(crate) use error::ClientError;
-pub(crate) use place::{Place, Secrets};
+pub(crate) use place::{Place, Secrets, query};
 pub(crate) use target::{Environment, ServerArgs, Target};
 
 /// How long a connection may take.

@@ -82,3 +82,21 @@ pub async fn run(command: Command, module: &[u8]) -> anyhow::Result<()> {
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
     if error.is::<wait::Unconfirmed>() { ExitCode::from(3) } else { ExitCode::FAILURE }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use clap::Parser;
+
+    /// The commands as the program has them.
+    #[derive(Debug, Parser)]
+    struct Cli {
+        #[command(subcommand)]
+        command: super::Command,
+    }
+
+    #[test]
+    fn all_commands_are_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

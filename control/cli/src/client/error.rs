@@ -165,6 +165,11 @@ impl ClientError {
         }
     }
 
+    /// Whether a change may have been made all the same.
+    pub(crate) fn is_unclear(&self) -> bool {
+        matches!(self, Self::Broken { .. } | Self::Slow { .. })
+    }
+
     /// Whether there is no such object.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { refusal, .. } if refusal.code == StatusCode::NOT_FOUND)

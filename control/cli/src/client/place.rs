@@ -26,6 +26,16 @@ fn part(text: &str) -> impl std::fmt::Display {
     utf8_percent_encode(text, PART)
 }
 
+/// A path with a query.
+pub(crate) fn query(path: &str, pairs: &[(&str, &str)]) -> String {
+    let mut path = path.to_owned();
+    for (index, (name, value)) in pairs.iter().enumerate() {
+        let mark = if index == 0 { '?' } else { '&' };
+        let _ = write!(path, "{mark}{name}={}", part(value));
+    }
+    path
+}
+
 // === impl Secrets ===
 
 impl Secrets {
@@ -44,12 +54,7 @@ impl Secrets {
 
     /// The path of the collection with a query.
     pub(crate) fn query(&self, pairs: &[(&str, &str)]) -> String {
-        let mut path = self.path();
-        for (index, (name, value)) in pairs.iter().enumerate() {
-            let mark = if index == 0 { '?' } else { '&' };
-            let _ = write!(path, "{mark}{name}={}", part(value));
-        }
-        path
+        query(&self.path(), pairs)
     }
 }
 

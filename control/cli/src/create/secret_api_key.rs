@@ -104,7 +104,7 @@ pub(super) async fn run(args: &CreateArgs, now: Timestamp, output: &mut Output) 
         Err(error) if error.is_exists() => {
             bail!("{error}\nhint: `keyward secret apikey rotate {name} --overlap 24h` gives it a new key")
         }
-        answer => answer?,
+        answer => answer.map_err(|error| material.saved(error.into(), output))?,
     };
     let made = material.made();
     match (args.output, made) {

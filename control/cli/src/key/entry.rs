@@ -88,7 +88,10 @@ fn created(object: &Value) -> Option<Timestamp> {
 impl Entry {
     /// Reads a Secret; none when it is of another type or cannot be read at all.
     pub(crate) fn secret(object: &Value) -> Option<ApiKeySecret> {
-        match decode(kind::by_name("Secret")?, object).ok()? {
+        // What the server says of it is no part of it.
+        let parts = ["apiVersion", "kind", "metadata", "type", "data"];
+        let parts = parts.into_iter().filter_map(|part| Some((part.to_owned(), object.get(part)?.clone())));
+        match decode(kind::by_name("Secret")?, &Value::Object(parts.collect())).ok()? {
             Resource::ApiKeySecret(secret) => Some(secret),
             _ => None,
         }

@@ -14,6 +14,8 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::id_of;
+use crate::client::ClientError;
+use crate::output::Output;
 
 /// Where the key comes from.
 #[derive(Debug, Clone, Default, Args)]
@@ -141,6 +143,17 @@ impl Material {
     /// The key itself, if it was made here: nobody else has it.
     pub(crate) fn made(&self) -> Option<&str> {
         self.made.as_deref()
+    }
+
+    /// Where it is not clear whether the key has come to be: shows one that was made here, as nobody else has
+    /// it. The error stays what it is.
+    pub(crate) fn saved(&self, error: anyhow::Error, output: &mut Output) -> anyhow::Error {
+        let is_unclear = error.downcast_ref::<ClientError>().is_some_and(ClientError::is_unclear);
+        if let Some(key) = self.made.as_ref().filter(|_| is_unclear) {
+            output.note("whether it is stored is not known; if it is, this is the key, not shown again:");
+            return output.data(key).err().unwrap_or(error);
+        }
+        error
     }
 
     /// The name of the entry that it is stored in.

@@ -18,6 +18,7 @@ fn object(entries: &[(&str, &str)]) -> Value {
             "uid": "11111111-2222-3333-4444-555555555555", "resourceVersion": "1",
         },
         "data": data,
+        "status": { "state": "Accepted" },
     })
 }
 

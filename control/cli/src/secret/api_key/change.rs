@@ -67,7 +67,10 @@ impl ChangeArgs {
         let format = self.output.or(self.dry_run.then_some(Format::Table));
         if let Some(format) = format {
             let entries = Entry::all_of(&answer.body, now);
-            output.show(format, &entries, || table(&entries))?;
+            // Of a key that is gone there is nothing to show.
+            if !entries.is_empty() || format != Format::Table {
+                output.show(format, &entries, || table(&entries))?;
+            }
         }
         if self.dry_run { Ok(()) } else { Ok(self.wait.tell(answer, output)?) }
     }

@@ -65,7 +65,7 @@ pub(super) async fn rows(
     now: Timestamp,
 ) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    let namespace = (!which.all_namespaces).then_some(remote.namespace.as_str());
+    let namespace = which.namespace(remote);
     let take = |objects: &[serde_json::Value]| {
         for entry in objects.iter().flat_map(|object| Entry::all_of(object, now)) {
             // What is counted is counted of the identity.
@@ -100,9 +100,18 @@ pub(super) fn table(rows: &[Row], which: &WhichArgs) -> String {
     table.to_string()
 }
 
+// === impl WhichArgs ===
+
+impl WhichArgs {
+    /// The namespace that is looked in, if it is one.
+    pub(super) fn namespace<'a>(&self, remote: &'a Remote) -> Option<&'a str> {
+        (!self.all_namespaces).then_some(remote.namespace.as_str())
+    }
+}
+
 pub(super) async fn run(args: &ListArgs, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {
     let remote = args.remote.connect()?;
-    let usage = Usage::read(&remote).await?;
+    let usage = Usage::read(&remote, args.which.namespace(&remote)).await?;
     let mut rows = rows(&remote, &args.which, usage.as_ref(), now).await?;
     if !args.names.is_empty() {
         let lacking = args.names.iter().find(|name| rows.iter().all(|row| row.entry.identity != **name));

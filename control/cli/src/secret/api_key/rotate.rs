@@ -89,7 +89,8 @@ pub(super) async fn run(args: &RotateArgs, now: Timestamp, output: &mut Output) 
             notes = plan.notes;
             Ok(plan.patch)
         })
-        .await?;
+        .await
+        .map_err(|error| material.saved(error, output))?;
     for note in notes {
         output.note(note);
     }

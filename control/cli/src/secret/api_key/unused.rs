@@ -46,7 +46,7 @@ fn is_unused(row: &Row, since: Timestamp) -> bool {
 pub(super) async fn run(args: &UnusedArgs, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {
     let remote = args.remote.connect()?;
     let since = now.checked_sub(args.since).context("--since is too long ago")?;
-    let Some(usage) = Usage::read(&remote).await? else {
+    let Some(usage) = Usage::read(&remote, args.which.namespace(&remote)).await? else {
         bail!("this server does not count the uses of keys\nhint: it is older than this command");
     };
     let mut rows = rows(&remote, &args.which, Some(&usage), now).await?;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::client::ClientError;
+use crate::client::{ClientError, query};
 use crate::remote::Remote;
 
 const PATH: &str = "/keyward/v1/usage";
@@ -27,7 +27,15 @@ pub(super) struct Usage(HashMap<(String, String), Used>);
 
 #[derive(Debug, Deserialize)]
 struct Answer {
+    #[serde(default)]
+    metadata: Metadata,
     items: Vec<Item>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Metadata {
+    #[serde(rename = "continue")]
+    next: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -41,15 +49,25 @@ struct Item {
 // === impl Usage ===
 
 impl Usage {
-    /// Reads it; none where the server does not count.
-    pub(super) async fn read(remote: &Remote) -> Result<Option<Self>, ClientError> {
-        let answer = match remote.client.get(PATH).await {
-            Err(error) if error.is_not_found() => return Ok(None),
-            answer => answer?.body,
-        };
-        let Ok(answer) = serde_json::from_value::<Answer>(answer) else { return Ok(None) };
-        let items = answer.items.into_iter().map(|item| ((item.namespace, item.name), item.used));
-        Ok(Some(Self(items.collect())))
+    /// Reads that of a namespace, or of all; none where the server does not count.
+    pub(super) async fn read(remote: &Remote, namespace: Option<&str>) -> Result<Option<Self>, ClientError> {
+        let mut all = HashMap::new();
+        let mut next = String::new();
+        loop {
+            let of = namespace.map(|namespace| ("namespace", namespace));
+            let after = (!next.is_empty()).then_some(("continue", next.as_str()));
+            let pairs: Vec<_> = of.into_iter().chain(after).collect();
+            let answer = match remote.client.get(&query(PATH, &pairs)).await {
+                Err(error) if error.is_not_found() => return Ok(None),
+                answer => answer?.body,
+            };
+            let Ok(answer) = serde_json::from_value::<Answer>(answer) else { return Ok(None) };
+            all.extend(answer.items.into_iter().map(|item| ((item.namespace, item.name), item.used)));
+            match answer.metadata.next {
+                Some(token) if !token.is_empty() => next = token,
+                _ => return Ok(Some(Self(all))),
+            }
+        }
     }
 
     /// The uses of an identity.
