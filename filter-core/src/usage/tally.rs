@@ -53,6 +53,10 @@ fn start(digest: &Digest) -> usize {
     usize::try_from(u32::from_le_bytes([a, b, c, d])).unwrap_or(0)
 }
 
+fn word(digest: &Digest) -> u128 {
+    u128::from_le_bytes(*digest)
+}
+
 // === impl Slot ===
 
 impl Slot {
@@ -77,20 +81,18 @@ impl Tally {
     /// Counts a use. Allocates only for a key that was not used since the last report, and for most of
     /// those not.
     pub(super) fn count(&mut self, table: &str, digest: &Digest) {
-        let now = self.now;
-        match self.find(table, digest) {
+        let found = self.find(table, digest);
+        match found.and_then(|at| self.slots.get_mut(at)) {
             Some(slot) => {
                 slot.uses = slot.uses.saturating_add(1);
-                slot.last = now;
+                slot.last = self.now;
             }
             None => self.add(table, digest),
         }
     }
 
     pub(super) fn seal(&mut self, table: &str, digest: &Digest, revision: u64) {
-        if self.find(table, digest).is_none() {
-            return;
-        }
+        let Some(at) = self.find(table, digest) else { return };
         let same = |era: &Era| era.ended_at == Some(revision) && era.table == table;
         if !self.eras.last().is_some_and(same) {
             if self.eras.len() >= MAX_ERAS {
@@ -100,7 +102,7 @@ impl Tally {
             self.eras.push(Era { table: table.to_owned(), ended_at: Some(revision) });
         }
         let era = u16::try_from(self.eras.len().saturating_sub(1)).unwrap_or(u16::MAX);
-        if let Some(slot) = self.find(table, digest) {
+        if let Some(slot) = self.slots.get_mut(at) {
             slot.era = era;
         }
     }
@@ -149,19 +151,22 @@ impl Tally {
         messages
     }
 
-    /// The slot of a key in the present era of its table.
-    fn find(&mut self, table: &str, digest: &Digest) -> Option<&mut Slot> {
+    /// Where a key stands in the present era of its table.
+    fn find(&self, table: &str, digest: &Digest) -> Option<usize> {
         let mask = self.slots.len().checked_sub(1)?;
-        let mut at = start(digest) & mask;
+        let (wanted, mut at) = (word(digest), start(digest) & mask);
         // There is always a free slot, so this ends.
         loop {
             let slot = self.slots.get(at)?;
             if slot.uses == 0 {
                 return None;
             }
-            let goes_on = |era: &Era| era.ended_at.is_none() && era.table == table;
-            if slot.digest == *digest && self.eras.get(usize::from(slot.era)).is_some_and(goes_on) {
-                return self.slots.get_mut(at);
+            if word(&slot.digest) == wanted
+                && let Some(era) = self.eras.get(usize::from(slot.era))
+                && era.ended_at.is_none()
+                && era.table == table
+            {
+                return Some(at);
             }
             at = at.wrapping_add(1) & mask;
         }

@@ -48,7 +48,13 @@ fn open() -> Reporter {
     reporter
 }
 
-fn uses_of(table: &str, revision: u64, number: u32, count: u32, last: u32) -> ((String, u64, Digest), (u32, u32)) {
+fn uses_of(
+    table: &str,
+    revision: u64,
+    number: u32,
+    count: u32,
+    last: u32,
+) -> ((String, u64, Digest), (u32, u32)) {
     ((table.to_owned(), revision, digest(number)), (count, last))
 }
 
@@ -68,8 +74,7 @@ fn each_use_is_told_once_and_with_the_time_of_the_last() {
     reporter.close(10_000, INTERVAL, |table| if table == "t" { 4 } else { 6 });
     let reports = sent(&mut reporter, 1);
     assert_eq!(seqs(&reports), [1]);
-    let expected =
-        [uses_of("t", 4, 1, 4, 7), uses_of("t", 4, 2, 1, 7), uses_of("u", 6, 1, 1, 5)];
+    let expected = [uses_of("t", 4, 1, 4, 7), uses_of("t", 4, 2, 1, 7), uses_of("u", 6, 1, 1, 5)];
     assert_eq!(told(&reports), Uses::from(expected));
     reporter.on_ack(1, 1);
     reporter.close(30_000, INTERVAL, |_| 4);

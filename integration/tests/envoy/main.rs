@@ -17,3 +17,4 @@ mod secrets;
 mod survival;
 mod sync;
 mod tls;
+mod usage;

@@ -8,4 +8,6 @@ mod fuzz;
 mod kit;
 mod life;
 mod link;
+mod standalone;
+mod usage;
 mod waiting;

@@ -62,7 +62,8 @@ fn each_interval_tells_which_keys_let_requests_pass() {
 #[test]
 fn the_interval_is_that_of_the_configuration() {
     let mut world = World::new();
-    let json = br#"{"version": 2, "role": "ns~gw", "controlCluster": "control", "identityHeader": "x-user-id",
+    let json =
+        br#"{"version": 2, "role": "ns~gw", "controlCluster": "control", "identityHeader": "x-user-id",
         "waitForKeysMs": 5000, "usageReportMs": 1000,
         "policies": {"ns/a": {"steps": [{"keyHeader": "api-key", "table": "t"}]}}}"#;
     world.host.current = ROOT;
