@@ -35,6 +35,15 @@ pub(crate) enum Form {
     Jsonl,
 }
 
+/// A row as it was read.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// The row, without what is wrong with it; none where nothing can be told of it.
+    pub(crate) row: Option<Row>,
+    /// What is wrong with it.
+    pub(crate) mistakes: Vec<Mistake>,
+}
+
 /// A file that was read.
 pub(crate) struct Sheet {
     bytes: Vec<u8>,
@@ -55,6 +64,20 @@ impl Form {
     }
 }
 
+// === impl Reading ===
+
+impl Reading {
+    /// A row of which nothing can be told but what is wrong with it.
+    fn wrong(mistakes: Vec<Mistake>) -> Self {
+        Self { row: None, mistakes }
+    }
+
+    /// The row, if nothing is wrong with it.
+    pub(crate) fn right(self) -> Option<Row> {
+        self.row.filter(|_| self.mistakes.is_empty())
+    }
+}
+
 // === impl Sheet ===
 
 impl Sheet {
@@ -68,7 +91,7 @@ impl Sheet {
     }
 
     /// The rows in their order. Where the headings are wrong, there are no rows and their mistakes come.
-    pub(crate) fn rows(&self) -> Box<dyn Iterator<Item = Result<Row, Vec<Mistake>>> + Send + '_> {
+    pub(crate) fn rows(&self) -> Box<dyn Iterator<Item = Reading> + Send + '_> {
         match self.form {
             Form::Csv => csv::rows(&self.bytes),
             Form::Jsonl => Box::new(json_lines::rows(&self.bytes)),

@@ -2,6 +2,7 @@
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Writer};
 
+use super::Reading;
 use super::column::Column;
 use super::mistake::Mistake;
 use super::row::Row;
@@ -20,7 +21,7 @@ pub(crate) struct CsvWriter {
     columns: Vec<Column>,
 }
 
-type Rows<'a> = Box<dyn Iterator<Item = Result<Row, Vec<Mistake>>> + Send + 'a>;
+type Rows<'a> = Box<dyn Iterator<Item = Reading> + Send + 'a>;
 
 /// The rows of a file.
 pub(super) fn rows(bytes: &[u8]) -> Rows<'_> {
@@ -31,9 +32,9 @@ pub(super) fn rows(bytes: &[u8]) -> Rows<'_> {
         None => Err(vec![Mistake::of_row(1, "there is no line of headings")]),
     };
     match columns {
-        Err(mistakes) => Box::new(std::iter::once(Err(mistakes))),
+        Err(mistakes) => Box::new(std::iter::once(Reading::wrong(mistakes))),
         Ok(columns) => Box::new(records.filter_map(move |record| match record {
-            Err(mistake) => Some(Err(vec![mistake])),
+            Err(mistake) => Some(Reading::wrong(vec![mistake])),
             // What a spreadsheet leaves below the table.
             Ok((_, record)) if record.iter().all(<[u8]>::is_empty) => None,
             Ok((line, record)) => Some(row(line, &record, &columns)),
@@ -67,10 +68,10 @@ fn columns(line: u64, headings: &ByteRecord) -> Result<Vec<Column>, Vec<Mistake>
     if mistakes.is_empty() { Ok(columns) } else { Err(mistakes) }
 }
 
-fn row(line: u64, record: &ByteRecord, columns: &[Column]) -> Result<Row, Vec<Mistake>> {
+fn row(line: u64, record: &ByteRecord, columns: &[Column]) -> Reading {
     if record.len() != columns.len() {
         let message = format!("has {} cells, and there are {} headings", record.len(), columns.len());
-        return Err(vec![Mistake::of_row(line, message)]);
+        return Reading::wrong(vec![Mistake::of_row(line, message)]);
     }
     let mut row = Row::at(line);
     let mut mistakes = Vec::new();
@@ -82,7 +83,7 @@ fn row(line: u64, record: &ByteRecord, columns: &[Column]) -> Result<Row, Vec<Mi
             mistakes.push(Mistake::new(line, column, why));
         }
     }
-    if mistakes.is_empty() { Ok(row) } else { Err(mistakes) }
+    Reading { row: Some(row), mistakes }
 }
 
 // === impl Records ===

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use keyward_resource::{Format, parse_documents};
+use keyward_resource::{Format, Malformed, parse_documents};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Map, Value};
 
+use super::Reading;
 use super::column::Column;
 use super::mistake::Mistake;
 use super::row::Row;
@@ -14,21 +15,22 @@ use super::row::Row;
 struct Line<'a>(&'a Row);
 
 /// The rows of a file.
-pub(super) fn rows(bytes: &[u8]) -> impl Iterator<Item = Result<Row, Vec<Mistake>>> + Send + '_ {
+pub(super) fn rows(bytes: &[u8]) -> impl Iterator<Item = Reading> + Send + '_ {
     let lines = (1_u64..).zip(bytes.split(|byte| *byte == b'\n'));
     lines.filter(|(_, text)| !text.trim_ascii().is_empty()).map(|(line, text)| row(line, text))
 }
 
-fn row(line: u64, text: &[u8]) -> Result<Row, Vec<Mistake>> {
-    let documents = parse_documents(text, Format::Json).map_err(|malformed| {
-        let what = match malformed.place {
-            Some(place) => format!("malformed JSON: {} (character {})", malformed.what, place.column),
-            None => format!("malformed JSON: {}", malformed.what),
-        };
-        vec![Mistake::of_row(line, what)]
-    })?;
+fn row(line: u64, text: &[u8]) -> Reading {
+    let wrong = |what: String| Reading::wrong(vec![Mistake::of_row(line, what)]);
+    let documents = match parse_documents(text, Format::Json) {
+        Ok(documents) => documents,
+        Err(Malformed { what, place: Some(place), .. }) => {
+            return wrong(format!("malformed JSON: {what} (character {})", place.column));
+        }
+        Err(Malformed { what, .. }) => return wrong(format!("malformed JSON: {what}")),
+    };
     let [Value::Object(fields)] = documents.as_slice() else {
-        return Err(vec![Mistake::of_row(line, "a line must be one JSON object")]);
+        return wrong("a line must be one JSON object".to_owned());
     };
     let mut row = Row::at(line);
     let mut mistakes = Vec::new();
@@ -45,7 +47,7 @@ fn row(line: u64, text: &[u8]) -> Result<Row, Vec<Mistake>> {
             mistakes.push(Mistake::new(line, column, why));
         }
     }
-    if mistakes.is_empty() { Ok(row) } else { Err(mistakes) }
+    Reading { row: Some(row), mistakes }
 }
 
 fn put(row: &mut Row, column: &Column, value: &Value) -> Result<(), String> {

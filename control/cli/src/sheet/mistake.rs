@@ -41,6 +41,11 @@ impl Mistake {
         let message = ["Invalid value: ", "Required value: ", "[redacted]: "]
             .iter()
             .fold(error.message.as_str(), |message, prefix| message.strip_prefix(prefix).unwrap_or(message));
+        // The value, where it is repeated: somebody may have put a key into the wrong column.
+        let message = match message.strip_prefix('"').and_then(|rest| rest.rsplit_once("\": ")) {
+            Some((_, message)) => message,
+            None => message,
+        };
         Self { line, column: (!column.is_empty()).then(|| column.to_owned()), message: message.to_owned() }
     }
 }

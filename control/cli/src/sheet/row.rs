@@ -40,8 +40,7 @@ pub(crate) struct Row {
 fn labels(text: &str) -> Result<BTreeMap<String, String>, String> {
     let mut labels = BTreeMap::new();
     for pair in text.split([',', ';']).map(str::trim).filter(|pair| !pair.is_empty()) {
-        let (name, value) =
-            pair.split_once('=').ok_or("must be written as in team=infra,tier=gold")?;
+        let (name, value) = pair.split_once('=').ok_or("must be written as in team=infra,tier=gold")?;
         if labels.insert(name.trim().to_owned(), value.trim().to_owned()).is_some() {
             return Err("a label stands there twice".to_owned());
         }
@@ -77,7 +76,8 @@ impl Row {
                 self.put_entry(name, value)?;
             }
             Column::Entry { name, .. } => {
-                let is_verbatim = !is_about_the_key(name) || [KEY_FIELD, PREVIOUS_KEY_FIELD].contains(&name.as_str());
+                let is_verbatim =
+                    !is_about_the_key(name) || [KEY_FIELD, PREVIOUS_KEY_FIELD].contains(&name.as_str());
                 let value = if is_verbatim { cell } else { cell.trim_ascii() };
                 // Spreadsheets write it in capitals.
                 let value = if name == DISABLED_FIELD { value.to_ascii_lowercase() } else { value.to_vec() };
@@ -132,7 +132,8 @@ impl Row {
     pub(crate) fn forget_keys(&mut self, secret: &ApiKeySecret) {
         let present = secret.key.as_ref().ok();
         let previous = secret.previous.as_ref().map(|previous| &previous.key);
-        let pairs = [(KEY_FIELD, DIGEST_FIELD, present), (PREVIOUS_KEY_FIELD, PREVIOUS_DIGEST_FIELD, previous)];
+        let pairs =
+            [(KEY_FIELD, DIGEST_FIELD, present), (PREVIOUS_KEY_FIELD, PREVIOUS_DIGEST_FIELD, previous)];
         for (key, digest, sha256) in pairs {
             if self.data.remove(key).is_some()
                 && let Some(sha256) = sha256

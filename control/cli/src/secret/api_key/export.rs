@@ -3,14 +3,16 @@
 use std::collections::{BTreeSet, HashSet};
 
 use clap::Args;
-use keyward_resource::kinds::secret::{DIGEST_FIELD, DISABLED_FIELD, EXPIRES_FIELD, KEY_FIELD, NOT_BEFORE_FIELD};
+use keyward_resource::kinds::secret::{
+    DIGEST_FIELD, DISABLED_FIELD, EXPIRES_FIELD, KEY_FIELD, NOT_BEFORE_FIELD,
+};
 use serde_json::Value;
 
 use super::list::WhichArgs;
 use crate::key::Entry;
 use crate::output::Output;
 use crate::remote::RemoteArgs;
-use crate::sheet::{Column, CsvWriter, Form, Row, Sheet, line};
+use crate::sheet::{Column, CsvWriter, Form, Reading, Row, Sheet, line};
 
 #[cfg(test)]
 mod tests;
@@ -20,8 +22,9 @@ Examples:
   keyward secret apikey export --all-namespaces > keys.csv
   keyward secret apikey export -n team -l tier=gold --format jsonl > gold.jsonl
 
-Keys stand there as their SHA-256, with which an import makes keys that are valid as before. --with-keys writes the
-keys themselves, where they are stored. The format is that of `keyward secret apikey import`.";
+Keys stand there as their SHA-256, of which an import makes keys that are valid as before.
+--with-keys writes the keys themselves, where they are stored. `keyward secret apikey import` reads
+the output, and says what its columns are.";
 
 /// How many lines are written at a time.
 const CHUNK: usize = 1000;
@@ -91,7 +94,8 @@ impl Export {
             Ok(key) => key,
             Err(problem) => {
                 let (namespace, name) = (&secret.meta.namespace, &secret.meta.name);
-                self.notes.push(format!("{namespace}/{name} is left out, as it holds no usable key: {problem}"));
+                self.notes
+                    .push(format!("{namespace}/{name} is left out, as it holds no usable key: {problem}"));
                 return Ok(());
             }
         };
@@ -132,7 +136,7 @@ impl Export {
         output.data(writer.headings()?)?;
         let sheet = Sheet::new(std::mem::take(&mut self.lines), Form::Jsonl);
         let mut chunk = Vec::with_capacity(CHUNK);
-        for row in sheet.rows().filter_map(Result::ok) {
+        for row in sheet.rows().filter_map(Reading::right) {
             chunk.push(writer.row(&row)?);
             if chunk.len() == CHUNK {
                 output.data(chunk.join("\n"))?;

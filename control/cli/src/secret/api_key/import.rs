@@ -41,23 +41,27 @@ Examples:
   keyward secret apikey import keys.csv -n team --wait=30s
 
   # From another installation, with what differs overwritten:
-  keyward secret apikey export -A --format jsonl | keyward --server ... secret apikey import - --format jsonl --replace
+  keyward secret apikey export -A --context old > keys.csv
+  keyward secret apikey import keys.csv --context new --replace
 
-The file has a row for each Secret. CSV begins with a line of headings, a JSON line has fields of the same names:
+The file has a row for each Secret. CSV begins with a line of headings; a JSON line has fields of
+the same names:
   name             the name of the Secret, which is the identity
   namespace        where it is [default: -n, or that of the context]
   labels           such as \"team=infra,tier=gold\"; in JSON also an object
   api-key          the key, or
   api-key-sha256   its SHA-256 in 64 hexadecimal digits
-  expires-at, not-before, disabled, previous-api-key, previous-api-key-sha256, previous-expires-at
-Any other column is an entry of its data, which an AuthConfig can put into headers; `data:NAME` is one whatever its
-name is, and `NAME:base64` holds what is no text. An empty cell of CSV is an entry that is not there.
+  expires-at, not-before, disabled,
+  previous-api-key, previous-api-key-sha256, previous-expires-at
+Any other column is an entry of its data, which an AuthConfig can put into headers. data:NAME is
+one whatever its name is, and NAME:base64 holds what is no text. An empty cell of CSV is an entry
+that is not there.
 
-With any mistake in the file nothing is written at all. A run that was interrupted is gone on with by the same
-command. What is there with another content is left as it is, and told, unless --replace says otherwise.
+With any mistake in the file nothing is written at all. The same command goes on with a run that
+was interrupted. What is there with another content is told and left as it is, without --replace.
 
-Exit codes: 0 all rows are there as the file says, 1 not all, or a mistake, 2 wrong usage, 3 all are there but not
-confirmed in time (--wait).";
+Exit codes: 0 all rows are there as the file says, 1 not all, or a mistake, 2 wrong usage, 3 all are
+there but not confirmed in time (--wait).";
 
 /// How many Secrets are written at a time.
 const USUAL_CONCURRENCY: u16 = 64;
@@ -177,10 +181,7 @@ impl ImportArgs {
             format => output.show(format, &json!({ "mistakes": mistakes }), String::new)?,
         }
         let number = mistakes.len();
-        bail!(
-            "{file} has {number} mistake{}, so nothing is written",
-            if number == 1 { "" } else { "s" }
-        )
+        bail!("{file} has {number} mistake{}, so nothing is written", if number == 1 { "" } else { "s" })
     }
 
     /// Says what came of the rows.
@@ -195,7 +196,8 @@ impl ImportArgs {
         if more > 0 {
             output.note(format_args!("and {more} more rows; -o json has them all"));
         }
-        let mut table = Table::new(&["CREATED", "UNCHANGED", "REPLACED", "DIFFERENT", "FAILED", "NOT REACHED"]);
+        let mut table =
+            Table::new(&["CREATED", "UNCHANGED", "REPLACED", "DIFFERENT", "FAILED", "NOT REACHED"]);
         table.row(tally.numbers().map(|number| number.to_string()));
         output.data(table)?;
         let would = if self.dry_run { " (dry run: nothing is written)" } else { "" };

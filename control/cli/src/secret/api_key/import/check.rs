@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use keyward_resource::kinds::secret::{ApiKeySecret, DIGEST_FIELD, KEY_FIELD, KeyProblem, PREVIOUS_KEY_FIELD};
+use keyward_resource::kinds::secret::{
+    ApiKeySecret, DIGEST_FIELD, KEY_FIELD, KeyProblem, PREVIOUS_KEY_FIELD,
+};
 use keyward_resource::{Kind, Resource, admit, decode, kind};
 use serde_json::Value;
 
@@ -31,7 +33,9 @@ struct Seen {
 /// Reads a row as a server would: the Secret in the form in which it is stored, and what it says.
 pub(super) fn read(row: &Row, namespace: &str) -> Result<(Value, ApiKeySecret), Vec<Mistake>> {
     let secret = kind::by_name("Secret").ok_or_else(Vec::new)?;
-    let object = admit(secret, "", None, row.object(namespace)).map_err(|errors| mistakes(row, &errors))?;
+    let place = row.namespace.as_deref().unwrap_or(namespace);
+    let object =
+        admit(secret, place, None, row.object(namespace)).map_err(|errors| mistakes(row, &errors))?;
     let said = said(secret, &object).map_err(|errors| mistakes(row, &errors))?;
     let Some(said) = said else { return Err(Vec::new()) };
     match said.key {
@@ -40,7 +44,10 @@ pub(super) fn read(row: &Row, namespace: &str) -> Result<(Value, ApiKeySecret), 
     }
 }
 
-fn said(secret: &'static Kind, object: &Value) -> Result<Option<ApiKeySecret>, Vec<keyward_resource::FieldError>> {
+fn said(
+    secret: &'static Kind,
+    object: &Value,
+) -> Result<Option<ApiKeySecret>, Vec<keyward_resource::FieldError>> {
     match decode(secret, object)? {
         Resource::ApiKeySecret(said) => Ok(Some(said)),
         _ => Ok(None),
@@ -65,18 +72,23 @@ fn lack(problem: KeyProblem) -> String {
 pub(super) fn check(sheet: &Sheet, namespace: &str, may_share_keys: bool) -> Checked {
     let mut checked = Checked::default();
     let mut seen = Seen::default();
-    for row in sheet.rows() {
+    for reading in sheet.rows() {
         checked.rows = checked.rows.saturating_add(1);
-        let read = row.and_then(|row| {
-            let mut mistakes = seen.place(&row, namespace);
-            match read(&row, namespace) {
-                Ok((_, secret)) if !may_share_keys => mistakes.extend(seen.keys_of(&row, &secret)),
-                Ok(_) => {}
-                Err(more) => mistakes.extend(more),
-            }
-            if mistakes.is_empty() { Ok(()) } else { Err(mistakes) }
-        });
-        checked.mistakes.extend(read.err().into_iter().flatten());
+        let mut mistakes = reading.mistakes;
+        if let Some(row) = reading.row {
+            mistakes.extend(seen.place(&row, namespace));
+            let more = match read(&row, namespace) {
+                Ok((_, secret)) if !may_share_keys => seen.keys_of(&row, &secret),
+                Ok(_) => Vec::new(),
+                Err(more) => more,
+            };
+            // What could not be read is not missing as well.
+            let told: Vec<_> = mistakes.iter().filter_map(|mistake| mistake.column.clone()).collect();
+            let is_told =
+                |mistake: &Mistake| mistake.column.as_ref().is_some_and(|column| told.contains(column));
+            mistakes.extend(more.into_iter().filter(|mistake| !is_told(mistake)));
+        }
+        checked.mistakes.extend(mistakes);
     }
     checked
 }

@@ -49,6 +49,10 @@ pub(super) struct Tally {
     notices: Vec<Notice>,
 }
 
+fn rows(number: usize) -> String {
+    format!("{number} row{}", if number == 1 { "" } else { "s" })
+}
+
 // === impl Tally ===
 
 impl Tally {
@@ -119,10 +123,10 @@ impl Tally {
         match (self.failed, self.different) {
             (0, 0) => Ok(()),
             (0, different) => bail!(
-                "{different} rows of {file} are there with another content, and left as they are\n\
-                 hint: --replace overwrites them"
+                "{} of {file} differ from what is there, which is left as it is\nhint: --replace overwrites it",
+                rows(different)
             ),
-            (failed, _) => bail!("{failed} rows of {file} could not be written"),
+            (failed, _) => bail!("{} of {file} could not be written", rows(failed)),
         }
     }
 }

@@ -18,7 +18,7 @@ use super::progress::Progress;
 use super::tally::{Outcome, Tally};
 use crate::client::{Client, ClientError, Manner, Place, Secrets};
 use crate::key::Entry;
-use crate::sheet::{Row, Sheet};
+use crate::sheet::{Reading, Row, Sheet};
 
 /// How often a request is sent, when its connection breaks or somebody else comes between.
 const TRIES: u32 = 4;
@@ -95,7 +95,7 @@ impl Writer {
         tally: &mut Tally,
         mut progress: Progress,
     ) -> Option<Stopped> {
-        let mut rows = sheet.rows().filter_map(Result::ok);
+        let mut rows = sheet.rows().filter_map(Reading::right);
         let mut under_way: JoinSet<Written> = JoinSet::new();
         let mut stopped = None;
         let mut asked = std::pin::pin!(interrupted());
