@@ -122,7 +122,9 @@ impl WaitArgs {
                 }
                 Err(ClientError::Refused { refusal, .. }) if refusal.code == StatusCode::GATEWAY_TIMEOUT => {
                     if began.elapsed() >= wait {
-                        return Err(Unconfirmed(format!("the change is made, but {}", refusal.message)).into());
+                        return Err(
+                            Unconfirmed(format!("the change is made, but {}", refusal.message)).into()
+                        );
                     }
                 }
                 Err(error) => return Err(error.into()),
