@@ -47,8 +47,10 @@ fn the_schema_and_the_filter_agree_on_every_case() {
         let by_schema = schema.is_valid(&value);
         match standalone::from_json(text.as_bytes()) {
             Ok(_) => {
-                let why: Vec<String> =
-                    schema.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+                let why: Vec<String> = schema
+                    .iter_errors(&value)
+                    .map(|error| format!("{}: {error}", error.instance_path()))
+                    .collect();
                 assert!(by_schema, "{name}: the filter takes it, and the schema does not: {why:?}");
                 taken += 1;
             }

@@ -57,7 +57,8 @@ pub(super) fn check_together(node: &Node<'_>, policies: &BTreeMap<String, Writte
 
 #[inline(never)]
 fn policy(name: &str, node: &Node<'_>, identity_header: &str) -> Option<Written> {
-    let fields = node.fields(&["headerName", "keySource", "forwardKey", "headersFromMetadata", "anonymous"])?;
+    let fields =
+        node.fields(&["headerName", "keySource", "forwardKey", "headersFromMetadata", "anonymous"])?;
     let key_header = |node: &Node<'_>| key_header(node, identity_header);
     let header = fields.get("headerName");
     let source = fields.get("keySource");
@@ -173,7 +174,9 @@ fn set_header(node: &Node<'_>, name: &str, check: impl Fn(&str) -> header_name::
 #[inline(never)]
 fn prefix(node: &Node<'_>) -> Option<String> {
     let prefix = node.text()?;
-    if prefix.is_empty() || prefix.len() > MAX_PREFIX_LEN || !prefix.bytes().all(|byte| byte.is_ascii_graphic())
+    if prefix.is_empty()
+        || prefix.len() > MAX_PREFIX_LEN
+        || !prefix.bytes().all(|byte| byte.is_ascii_graphic())
     {
         node.wrong("must be one word of at most 64 visible ASCII characters, such as Bearer");
         return None;

@@ -162,11 +162,7 @@ impl<'a> Node<'a> {
 // === impl Fields ===
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(
-        entries: &'a [(Cow<'a, str>, Json<'a>)],
-        path: &'a Path<'a>,
-        notes: &'a Notes,
-    ) -> Self {
+    pub(super) fn new(entries: &'a [(Cow<'a, str>, Json<'a>)], path: &'a Path<'a>, notes: &'a Notes) -> Self {
         let fields = Self { entries, path, notes };
         fields.check_once();
         fields
@@ -220,7 +216,9 @@ impl<'a> Fields<'a> {
 
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = |name: &str| (1..=NAME_TOLD).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let plain = |name: &str| {
+            (1..=NAME_TOLD).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        };
         match self {
             Self::Root => f.write_str("the configuration"),
             Self::At(Self::Root, at) => write!(f, "[{at}]"),
