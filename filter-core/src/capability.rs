@@ -2,7 +2,8 @@
 //!
 //! That list is an allow list as soon as it is not empty, for what the module imports and for the
 //! callbacks that it exports alike. A callback that is not listed is not called, which saves an
-//! entry into the VM for every request (the SDK exports all that there are); an import that is not
+//! entry into the VM for every request: the route configuration takes the identity header off responses,
+//! so the filter is not called for them. (By itself, without such a list, it is.) An import that is not
 //! listed fails when it is called. So the list is exactly what is used, no more and no less; a test
 //! compares it with the imports of the built module.
 
@@ -14,7 +15,8 @@ pub const ANONYMOUS: &str = "yes";
 
 /// Names as Envoy knows them: callbacks, host calls and WASI functions.
 pub const CAPABILITIES: &[&str] = &[
-    // Callbacks. The SDK keeps a map of contexts, so it must see each one come and go.
+    // Callbacks. A request belongs to a root. That one is gone must be known at once: what waits for keys
+    // must not be resumed when it is no more.
     "proxy_on_context_create",
     "proxy_on_delete",
     // Metrics are defined once a VM.
@@ -29,8 +31,6 @@ pub const CAPABILITIES: &[&str] = &[
     "proxy_on_grpc_close",
     // The decision.
     "proxy_on_request_headers",
-    // Takes the identity header off the response.
-    "proxy_on_response_headers",
     // Host calls: what the filter reads.
     "proxy_get_buffer_bytes",
     "proxy_get_current_time_nanoseconds",

@@ -155,19 +155,20 @@ impl RequestHost for FakeHost {
         (!self.timeless).then_some(self.now)
     }
 
-    fn note_denial(&mut self, why: &'static str) {
-        self.current_request().denial = Some(why);
-    }
-
     fn pass_anonymously(&mut self) -> Result<(), HostError> {
         self.header_call()?;
         self.current_request().anonymous = true;
         Ok(())
     }
 
-    fn reply(&mut self, reply: &Reply) -> Result<(), HostError> {
+    fn reply(&mut self, reply: &Reply, why: &'static str) -> Result<(), HostError> {
+        self.current_request().denial = Some(why);
         self.current_request().replies.push(*reply);
         Ok(())
+    }
+
+    fn count(&mut self, metric: Metric) {
+        self.add(metric, 1);
     }
 
     fn add(&mut self, metric: Metric, change: i64) {

@@ -63,15 +63,15 @@ pub trait RequestHost {
     /// When the proxy refuses: then the guard denies it.
     fn pass_anonymously(&mut self) -> Result<(), HostError>;
 
-    /// Tells the access log why a request was denied, in a word.
-    fn note_denial(&mut self, why: &'static str);
-
-    /// Answers in place of the upstream.
+    /// Answers in place of the upstream. The access log is told why, in a word.
     ///
     /// # Errors
     ///
     /// When the proxy refuses. The request must not go on all the same.
-    fn reply(&mut self, reply: &Reply) -> Result<(), HostError>;
+    fn reply(&mut self, reply: &Reply, why: &'static str) -> Result<(), HostError>;
+
+    /// Counts a request. The proxy may be told somewhat later: a call for each would cost more.
+    fn count(&mut self, metric: Metric);
 
     /// Adds to a metric.
     fn add(&mut self, metric: Metric, change: i64);

@@ -18,6 +18,10 @@ pub const UNAUTHORIZED: Reply =
 pub const FORBIDDEN: Reply = Reply { status: 403, headers: &[] };
 /// Tells operators that a key is valid and not allowed on the route.
 pub const NOT_ALLOWED: &str = "not-allowed";
+/// What the access log is told of a request on a route of which nobody knows what it demands.
+pub const NO_POLICY: &str = "no-policy";
+/// What the access log is told of a request that could not be decided on.
+pub const NO_KEYS: &str = "unavailable";
 /// The answer when the keys are not there, in seconds until it is worth to try again.
 pub const UNAVAILABLE: Reply = Reply { status: 503, headers: &[("retry-after", "1")] };
 
@@ -55,32 +59,28 @@ pub fn on_request_headers(
             let passed = permit.identity().map_or(Metric::Anonymous, |_| Metric::Allowed);
             match forward(config, permit, host) {
                 Ok(forwarded) => {
-                    host.add(passed, 1);
+                    host.count(passed);
                     Outcome::Forward(forwarded)
                 }
-                Err(HostError) => answer(&UNAVAILABLE, Metric::Unavailable, host),
+                Err(HostError) => unavailable(host),
             }
         }
         Verdict::Open(route) => match pass(config, &route, host) {
             Ok(forwarded) => Outcome::Forward(forwarded),
-            Err(HostError) => answer(&UNAVAILABLE, Metric::Unavailable, host),
+            Err(HostError) => unavailable(host),
         },
-        Verdict::Deny(why) => {
-            host.note_denial(why.word());
-            answer(&UNAUTHORIZED, why.metric(), host)
-        }
+        Verdict::Deny(why) => answer(&UNAUTHORIZED, why.word(), why.metric(), host),
         Verdict::Forbid(Forbidden::NotAllowed) => {
-            host.note_denial(NOT_ALLOWED);
-            answer(&FORBIDDEN, Metric::DeniedNotAllowed, host)
+            answer(&FORBIDDEN, NOT_ALLOWED, Metric::DeniedNotAllowed, host)
         }
-        Verdict::Forbid(_) => answer(&FORBIDDEN, Metric::Forbidden, host),
+        Verdict::Forbid(_) => answer(&FORBIDDEN, NO_POLICY, Metric::Forbidden, host),
         Verdict::Wait => Outcome::Wait,
     }
 }
 
 /// Tells a client to come back: there are no keys to decide by.
 pub fn unavailable(host: &mut impl RequestHost) -> Outcome {
-    answer(&UNAVAILABLE, Metric::Unavailable, host)
+    answer(&UNAVAILABLE, NO_KEYS, Metric::Unavailable, host)
 }
 
 /// Takes the identity header off a response: what an upstream says there is nobody's business.
@@ -155,9 +155,9 @@ fn take_own_headers(config: &FilterConfig, host: &mut impl RequestHost) -> Resul
 }
 
 /// A reply that the proxy refuses leaves the request paused: it ends by the proxy's own timeouts.
-fn answer(reply: &Reply, metric: Metric, host: &mut impl RequestHost) -> Outcome {
-    host.add(metric, 1);
-    let _ = host.reply(reply);
+fn answer(reply: &Reply, why: &'static str, metric: Metric, host: &mut impl RequestHost) -> Outcome {
+    host.count(metric);
+    let _ = host.reply(reply, why);
     Outcome::Answered
 }
 

@@ -2,9 +2,9 @@
 //! `keyward-filter-core`, which does all the thinking.
 //!
 //! ```text
-//!  proxy ─▶ Root    (configuration, tick, key stream) ─┐
-//!                                                      ├─▶ vm: Worker ─▶ proxy::Proxy ─▶ host calls
-//!  proxy ─▶ Request (request and response headers) ────┘
+//!  proxy ─▶ Filter (root: configuration, tick, key stream) ─┐
+//!                                                           ├─▶ vm: Worker ─▶ proxy::Proxy ─▶ host calls
+//!  proxy ─▶ Filter (request: request, response headers) ────┘
 //! ```
 //!
 //! One module instance, a VM, lives in each worker thread of the proxy. When something goes wrong
@@ -12,7 +12,6 @@
 //! through. Behind the filter stands a guard of the proxy's own that denies what comes without an
 //! identity.
 
-#![expect(missing_docs, reason = "the only public item is the entry point that the SDK's macro makes")]
 #![deny(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -30,13 +29,60 @@ mod request;
 mod root;
 mod vm;
 
-use proxy_wasm::types::LogLevel;
+use keyward_filter_abi::{Action, Callbacks};
 
 /// Version of the filter, as it tells the control server.
 const BUILD: &str = env!("CARGO_PKG_VERSION");
 
-proxy_wasm::main! {{
-    // What is below Info is not sent to the proxy at all: each line would be a call.
-    proxy_wasm::set_log_level(LogLevel::Info);
-    proxy_wasm::set_root_context(|id| Box::new(root::Root::new(id)));
-}}
+/// What the proxy calls.
+struct Filter;
+
+keyward_filter_abi::callbacks!(Filter);
+
+// === impl Filter ===
+
+impl Callbacks for Filter {
+    fn on_load() {}
+
+    fn on_context_create(context: u32, root: u32) {
+        if root != 0 {
+            request::on_create(context, root);
+        }
+    }
+
+    fn on_vm_start(_root: u32) -> bool {
+        true
+    }
+
+    fn on_configure(root: u32, size: usize) -> bool {
+        root::on_configure(root, size)
+    }
+
+    fn on_tick(root: u32) {
+        root::on_tick(root);
+    }
+
+    fn on_request_headers(context: u32) -> Action {
+        request::on_headers(context)
+    }
+
+    fn on_response_headers(context: u32) -> Action {
+        request::on_response_headers(context)
+    }
+
+    fn on_delete(context: u32) {
+        vm::with(|vm| vm.end(context));
+    }
+
+    fn on_grpc_headers(stream: u32, headers: u32) {
+        root::on_stream_answered(stream, headers);
+    }
+
+    fn on_grpc_message(stream: u32, size: usize) {
+        root::on_message(stream, size);
+    }
+
+    fn on_grpc_close(stream: u32) {
+        vm::with(|vm| vm.worker.on_close(stream, &mut vm.proxy));
+    }
+}

@@ -1,50 +1,43 @@
 //! The host calls: the only place where the filter talks to its proxy.
-//!
-//! Values are read as bytes only: the SDK's text getters panic on what is not UTF-8, and a client
-//! may send anything.
 
-use std::time::{Duration, UNIX_EPOCH};
-
+use keyward_filter_abi::call::{self, Buffer, Failed, Map};
 use keyward_filter_core::capability::ANONYMOUS;
 use keyward_filter_core::event::{Event, Level};
 use keyward_filter_core::host::{HostError, Reply, RequestHost, WorkerHost};
 use keyward_filter_core::metric::{Kind, Metric};
 use keyward_filter_core::wire;
-use proxy_wasm::hostcalls;
-use proxy_wasm::types::{BufferType, MapType, MetricType, Status};
-
-/// Where the access log finds why a request was denied: `%FILTER_STATE(wasm.keyward_denied:PLAIN)%`.
-const DENIAL: &str = "keyward_denied";
 
 /// What Envoy makes
 /// [`ANONYMOUS_STATE`](keyward_filter_core::capability::ANONYMOUS_STATE) of.
-const ANONYMOUS_KEY: &str = "keyward_anonymous";
+const ANONYMOUS_KEY: &[u8] = b"keyward_anonymous";
+/// Begins the details of a response that the filter makes: `%RESPONSE_CODE_DETAILS%` in an access log.
+const WHOSE: &str = "keyward_";
+const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
 /// The proxy, as seen from one VM.
 pub(crate) struct Proxy {
     /// The proxy's numbers of [`Metric::ALL`].
     metrics: [Option<u32>; Metric::ALL.len()],
+    /// What was counted since the proxy was told last.
+    counts: [i64; Metric::ALL.len()],
 }
 
 /// The message that came over a gRPC stream, in its callback; whole or not at all.
 pub(crate) fn grpc_message(size: usize) -> Option<Vec<u8>> {
-    buffer(BufferType::GrpcReceiveBuffer, size)
+    buffer(Buffer::GrpcMessage, size)
 }
 
 /// The plugin configuration, in its callback; whole or not at all.
 pub(crate) fn plugin_configuration(size: usize) -> Option<Vec<u8>> {
-    buffer(BufferType::PluginConfiguration, size)
+    buffer(Buffer::PluginConfiguration, size)
 }
 
-fn buffer(which: BufferType, size: usize) -> Option<Vec<u8>> {
-    if size == 0 {
-        return Some(Vec::new());
-    }
-    hostcalls::get_buffer(which, 0, size).ok().flatten().filter(|bytes| bytes.len() == size)
+fn buffer(which: Buffer, size: usize) -> Option<Vec<u8>> {
+    if size == 0 { Some(Vec::new()) } else { call::buffer(which, size) }
 }
 
-fn done(result: Result<(), Status>) -> Result<(), HostError> {
-    result.map_err(|_| HostError)
+fn done(result: Result<(), Failed>) -> Result<(), HostError> {
+    result.map_err(|Failed| HostError)
 }
 
 // === impl Proxy ===
@@ -54,18 +47,28 @@ impl Proxy {
     pub(crate) fn start() -> Self {
         let define = |metric: Metric| {
             let kind = match metric.kind() {
-                Kind::Counter => MetricType::Counter,
-                Kind::Gauge => MetricType::Gauge,
+                Kind::Counter => call::Kind::Counter,
+                Kind::Gauge => call::Kind::Gauge,
             };
-            hostcalls::define_metric(kind, metric.name()).ok()
+            call::define_metric(kind, metric.name())
         };
-        Self { metrics: Metric::ALL.map(define) }
+        Self { metrics: Metric::ALL.map(define), counts: [0; Metric::ALL.len()] }
     }
 
-    /// The wall clock in nanoseconds, as far as they fit.
+    /// The wall clock in nanoseconds.
     pub(crate) fn nanoseconds(&self) -> u64 {
-        let nanoseconds = since_epoch().unwrap_or_default().as_nanos();
-        u64::try_from(nanoseconds).unwrap_or(u64::MAX)
+        call::nanoseconds().unwrap_or_default()
+    }
+
+    /// Tells the proxy what was counted.
+    pub(crate) fn show_counts(&mut self) {
+        for (number, count) in self.metrics.iter().zip(&mut self.counts) {
+            if let Some(number) = number
+                && *count != 0
+            {
+                call::add(*number, std::mem::take(count));
+            }
+        }
     }
 
     fn number(&self, metric: Metric) -> Option<u32> {
@@ -75,93 +78,92 @@ impl Proxy {
 
 impl RequestHost for Proxy {
     fn route_name(&mut self) -> Option<Vec<u8>> {
-        hostcalls::get_property(vec!["xds", "route_name"]).ok().flatten()
+        call::property(b"xds\0route_name")
     }
 
     fn request_header(&mut self, name: &str) -> Option<Vec<u8>> {
-        hostcalls::get_map_value_bytes(MapType::HttpRequestHeaders, name).ok().flatten()
+        call::header(Map::Request, name)
     }
 
     fn set_request_header(&mut self, name: &str, value: &[u8]) -> Result<(), HostError> {
-        done(hostcalls::set_map_value_bytes(MapType::HttpRequestHeaders, name, Some(value)))
+        done(call::set_header(Map::Request, name, value))
     }
 
     fn remove_request_header(&mut self, name: &str) -> Result<(), HostError> {
-        done(hostcalls::remove_map_value(MapType::HttpRequestHeaders, name))
+        done(call::remove_header(Map::Request, name))
     }
 
     fn remove_response_header(&mut self, name: &str) -> Result<(), HostError> {
-        done(hostcalls::remove_map_value(MapType::HttpResponseHeaders, name))
+        done(call::remove_header(Map::Response, name))
     }
 
     fn wall_clock(&mut self) -> Option<u64> {
-        u64::try_from(since_epoch()?.as_millis()).ok()
-    }
-
-    fn note_denial(&mut self, why: &'static str) {
-        let _ = hostcalls::set_property(vec![DENIAL], Some(why.as_bytes()));
+        call::nanoseconds()?.checked_div(NANOSECONDS_PER_MILLISECOND)
     }
 
     fn pass_anonymously(&mut self) -> Result<(), HostError> {
-        done(hostcalls::set_property(vec![ANONYMOUS_KEY], Some(ANONYMOUS.as_bytes())))
+        done(call::set_property(ANONYMOUS_KEY, ANONYMOUS.as_bytes()))
     }
 
-    fn reply(&mut self, reply: &Reply) -> Result<(), HostError> {
-        done(hostcalls::send_http_response(u32::from(reply.status), reply.headers.to_vec(), None))
+    fn reply(&mut self, reply: &Reply, why: &'static str) -> Result<(), HostError> {
+        done(call::reply(reply.status, &[WHOSE, why].concat(), reply.headers))
+    }
+
+    fn count(&mut self, metric: Metric) {
+        if let Some(count) = self.counts.get_mut(metric as usize) {
+            *count = count.saturating_add(1);
+        }
     }
 
     fn add(&mut self, metric: Metric, change: i64) {
         if let Some(number) = self.number(metric) {
-            let _ = hostcalls::increment_metric(number, change);
+            call::add(number, change);
         }
     }
 }
 
 impl WorkerHost for Proxy {
     fn node_id(&mut self) -> String {
-        let id = hostcalls::get_property(vec!["xds", "node", "id"]).ok().flatten().unwrap_or_default();
+        let id = call::property(b"xds\0node\0id").unwrap_or_default();
         String::from_utf8_lossy(&id).into_owned()
     }
 
     fn set_tick(&mut self, milliseconds: u32) {
-        let _ = hostcalls::set_tick_period(Duration::from_millis(u64::from(milliseconds)));
+        call::set_tick(milliseconds);
     }
 
     fn enter(&mut self, context: u32) -> Result<(), HostError> {
-        done(hostcalls::set_effective_context(context))
+        done(call::enter(context))
     }
 
     fn resume_request(&mut self) -> Result<(), HostError> {
-        done(hostcalls::resume_http_request())
+        done(call::resume_request())
     }
 
     fn open_stream(&mut self, cluster: &str) -> Result<u32, HostError> {
         let service = wire::grpc_service(cluster).ok_or(HostError)?;
-        hostcalls::open_grpc_stream(&service, wire::SERVICE, wire::METHOD, Vec::new()).map_err(|_| HostError)
+        call::open_stream(service.as_bytes(), wire::SERVICE, wire::METHOD).map_err(|Failed| HostError)
     }
 
     fn send(&mut self, stream: u32, message: &[u8]) -> Result<(), HostError> {
-        done(hostcalls::send_grpc_stream_message(stream, Some(message), false))
+        done(call::send(stream, message))
     }
 
     fn cancel(&mut self, stream: u32) {
-        let _ = hostcalls::cancel_grpc_stream(stream);
+        call::cancel(stream);
     }
 
     fn set(&mut self, metric: Metric, value: u64) {
         if let Some(number) = self.number(metric) {
-            let _ = hostcalls::record_metric(number, value);
+            call::set(number, value);
         }
     }
 
     fn log(&mut self, event: &Event<'_>) {
-        match event.level() {
-            Level::Warn => log::warn!("{event}"),
-            Level::Info => log::info!("{event}"),
-        }
+        let level = match event.level() {
+            Level::Warn => call::Level::Warn,
+            Level::Info => call::Level::Info,
+        };
+        call::log(level, &event.to_string());
     }
-}
-
-fn since_epoch() -> Option<Duration> {
-    hostcalls::get_current_time().ok()?.duration_since(UNIX_EPOCH).ok()
 }

@@ -65,6 +65,7 @@ fn config() -> FilterConfig {
         identity_header: "x-user-id".to_owned(),
         wait_for_keys_ms: 5_000,
         usage_report_ms: crate::config::DEFAULT_USAGE_REPORT_MS,
+        max_table_bytes: crate::config::DEFAULT_MAX_TABLE_BYTES,
         policies: BTreeMap::from([
             ("ns/partners".to_owned(), policy("api-key", "partners")),
             ("ns/staff".to_owned(), policy("x-staff-key", "staff")),
@@ -176,7 +177,10 @@ fn a_permit_does_not_print_the_key() {
     let (config, tables) = (config(), tables());
     let verdict =
         decide(&config, &tables, Some(b"ns/partners|r"), &mut At(|_: &str| Some(b"k1".to_vec()), None));
-    assert_eq!(format!("{verdict:?}"), r#"Allow(Permit { last: Some(Grant { record: Record("ann"), .. }), .. })"#);
+    assert_eq!(
+        format!("{verdict:?}"),
+        r#"Allow(Permit { last: Some(Grant { record: Record("ann"), .. }), .. })"#
+    );
 }
 
 #[test]

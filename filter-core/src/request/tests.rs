@@ -29,6 +29,7 @@ fn config() -> FilterConfig {
         identity_header: "x-user-id".to_owned(),
         wait_for_keys_ms: 5_000,
         usage_report_ms: crate::config::DEFAULT_USAGE_REPORT_MS,
+        max_table_bytes: crate::config::DEFAULT_MAX_TABLE_BYTES,
         policies: BTreeMap::from([
             ("ns/places".to_owned(), Policy::of(Step { places: places(), ..step("", false) })),
             ("ns/places-kept".to_owned(), Policy::of(Step { places: places(), ..step("", true) })),
@@ -71,7 +72,8 @@ fn places() -> Vec<Place> {
 fn keys() -> Replica {
     let mut replica = Replica::new();
     let list = FakeTable::new(1, &[("k2", "bob")]).snapshot("t@1", 9);
-    for message in FakeTable::new(1, &[("k1", "ann"), ("k2", "bob")]).snapshot("t", 9).into_iter().chain(list) {
+    for message in FakeTable::new(1, &[("k1", "ann"), ("k2", "bob")]).snapshot("t", 9).into_iter().chain(list)
+    {
         replica.on_message(&message).expect("a message");
     }
     replica

@@ -135,6 +135,7 @@ fn config() -> FilterConfig {
         identity_header: "x-user-id".to_owned(),
         wait_for_keys_ms: 5_000,
         usage_report_ms: keyward_filter_core::config::DEFAULT_USAGE_REPORT_MS,
+        max_table_bytes: keyward_filter_core::config::DEFAULT_MAX_TABLE_BYTES,
         policies: BTreeMap::from([
             ("n/plain".to_owned(), policy("api-key", "t", false)),
             ("n/forward".to_owned(), policy("api-key", "t", true)),
@@ -233,16 +234,16 @@ impl RequestHost for Host {
         panic!("no key here has a time")
     }
 
-    fn note_denial(&mut self, _: &'static str) {}
-
     fn pass_anonymously(&mut self) -> Result<(), HostError> {
         panic!("no policy here is anonymous")
     }
 
-    fn reply(&mut self, reply: &Reply) -> Result<(), HostError> {
+    fn reply(&mut self, reply: &Reply, _: &'static str) -> Result<(), HostError> {
         self.replies.push(reply.status);
         Ok(())
     }
+
+    fn count(&mut self, _: Metric) {}
 
     fn add(&mut self, _: Metric, _: i64) {}
 }

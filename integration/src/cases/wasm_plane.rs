@@ -55,7 +55,9 @@ impl WasmPlane {
                 bail!("the filter refused a configuration; it said {:?}", vm.logs());
             }
         } else {
-            let host = self.host.restricted_to(plugin.capabilities.iter().map(String::as_str));
+            // There is no route configuration here that takes the identity off responses, so the filter does.
+            let capabilities = plugin.capabilities.iter().map(String::as_str);
+            let host = self.host.restricted_to(capabilities.chain(["proxy_on_response_headers"]));
             self.vm = Some(Vm::start(&host, &plugin.config)?);
         }
         self.config = plugin.config;

@@ -22,7 +22,6 @@ pub struct Host {
 
 static FILTER: LazyLock<Result<Host, String>> = LazyLock::new(|| {
     let host = paths::filter_wasm().and_then(|path| Host::from_file(&path));
-    let host = host.map(|host| host.restricted_to(CAPABILITIES.iter().copied()));
     host.map_err(|error| format!("{error:#}"))
 });
 
@@ -61,6 +60,16 @@ impl Host {
     ///
     /// When it was not built, or does not load.
     pub fn load() -> anyhow::Result<Self> {
+        Ok(Self::load_by_itself()?.restricted_to(CAPABILITIES.iter().copied()))
+    }
+
+    /// The same with every capability, as others may load it: then it also does what Keyward leaves to the
+    /// route configuration.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Host::load`].
+    pub fn load_by_itself() -> anyhow::Result<Self> {
         FILTER.clone().map_err(|error| anyhow!(error))
     }
 

@@ -1,5 +1,7 @@
 //! What the filter counts, in Envoy's statistics.
 
+use std::time::{Duration, Instant};
+
 use keyward_integration::headers::Headers;
 use keyward_integration::stack::{Options, Stack, wait};
 
@@ -35,7 +37,17 @@ fn every_outcome_is_counted_once_under_its_name() {
         let stats = stack.proxy().stats().unwrap();
         names.map(|name| stats.get(&format!("wasmcustom.keyward.{name}")).copied().unwrap_or(0))
     };
-    let before = counts(&stack);
+    // Each worker shows what it counted twice a second.
+    let mut seen = (counts(&stack), Instant::now());
+    let quiet = wait::until(SOON, "the counts to rest", || {
+        let now = counts(&stack);
+        if now != seen.0 {
+            seen = (now, Instant::now());
+        }
+        anyhow::ensure!(seen.1.elapsed() > Duration::from_secs(2), "they move");
+        Ok(now)
+    });
+    let before = quiet.unwrap();
     for _ in 0..3 {
         at_once(&stack, HOST, Some("alice-key"), Ok("alice"));
     }
@@ -46,9 +58,12 @@ fn every_outcome_is_counted_once_under_its_name() {
     let (response, _) = stack.send(HOST, "/", &Headers::new().with("api-key", "")).unwrap();
     assert_eq!(response.status, 401);
     at_once(&stack, OPEN_HOST, None, Ok(""));
-    let after = counts(&stack);
-    let rise: Vec<u64> = after.iter().zip(before).map(|(after, before)| after - before).collect();
-    assert_eq!(rise, [3, 3, 1, 0, 0, 0, 0, 0], "{names:?}");
+    let counted = wait::until(SOON, "all to be counted", || {
+        let rise: Vec<u64> = counts(&stack).iter().zip(before).map(|(after, before)| after - before).collect();
+        anyhow::ensure!(rise == [3, 3, 1, 0, 0, 0, 0, 0], "{names:?} rose by {rise:?}");
+        Ok(())
+    });
+    counted.unwrap();
 
     let revision = stack.proxy().stat("wasmcustom.keyward.tables_revision").unwrap();
     stack.rest().apply(&secret("carol", "carol-key")).unwrap();
@@ -58,7 +73,11 @@ fn every_outcome_is_counted_once_under_its_name() {
 
     stack.rest().delete("AuthConfig", "team", "keys").unwrap();
     eventually(&stack, HOST, Some("alice-key"), Err(403));
-    assert!(counts(&stack)[3] > 0, "denied.forbidden");
+    let forbidden = wait::until(SOON, "denied.forbidden to be counted", || {
+        anyhow::ensure!(counts(&stack)[3] > 0, "it is not");
+        Ok(())
+    });
+    forbidden.unwrap();
 
     stack.kill_server().unwrap();
     wait_for(&stack, "streams_connected", 0);

@@ -82,7 +82,7 @@ fn compare(expected: &[Expected], stack: &mut Stack) -> anyhow::Result<()> {
 fn history(seed: u64) {
     let mut random = Random(seed);
     let mut stack = Stack::start(Options { concurrency: 2, ..Options::default() }).unwrap();
-    let mut model = WasmPlane::new(Host::load().unwrap());
+    let mut model = WasmPlane::new(Host::load_by_itself().unwrap());
     model.apply(&stack.rest().get("Upstream", "test", "echo").unwrap()).unwrap();
     let mut log = Vec::new();
     for step in 0..STEPS {

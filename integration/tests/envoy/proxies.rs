@@ -120,7 +120,12 @@ fn requests_wait_for_keys_and_get_503_when_none_come() {
         let (response, _) = stack.send(HOST, "/", &Headers::new().with("api-key", key)).unwrap();
         assert_eq!(response.status, 503, "nobody is told 401 before there are keys");
     }
-    assert!(own.proxy.stat("wasmcustom.keyward.unavailable").unwrap() >= 4);
+    let counted = wait::until(SOON, "four requests to be counted", || {
+        let unavailable = own.proxy.stat("wasmcustom.keyward.unavailable")?;
+        anyhow::ensure!(unavailable >= 4, "it is {unavailable}");
+        Ok(())
+    });
+    counted.unwrap();
     // A request that waits while the keys come is decided.
     let gateway = stack.gateway();
     let waiting = std::thread::spawn(move || {

@@ -16,7 +16,7 @@ use keyward_integration::paths;
 use keyward_integration::wasm_host::{Outcome, Vm};
 use prost::Message as _;
 
-use crate::kit::{ROUTE, TABLE, begin, chunk, config, delta, drop_table, end, json, pack, start, version};
+use crate::kit::{ROUTE, TABLE, begin, chunk, config, delta, drop_table, end, json, pack, start_by_itself, version};
 
 /// What happens in one life.
 const STEPS: usize = 60;
@@ -48,7 +48,7 @@ fn drops(message: &[u8]) -> bool {
 /// One life; what was seen in it, and how often.
 fn live(seed: u64) -> anyhow::Result<BTreeMap<&'static str, u64>> {
     let mut life = Life {
-        vm: start(),
+        vm: start_by_itself(),
         random: Random(seed),
         named: BTreeMap::new(),
         held: None,

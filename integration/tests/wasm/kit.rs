@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyward_filter_core::config::{FilterConfig, Policy, Step};
+use keyward_filter_core::config::{DEFAULT_MAX_TABLE_BYTES, DEFAULT_USAGE_REPORT_MS, FilterConfig, Policy, Step};
 use keyward_filter_core::key::digest;
 use keyward_filter_core::wire::{
     ClientMessage, Delta, Digest, Drop, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Version,
@@ -28,7 +28,10 @@ pub(crate) fn config(version: u64) -> FilterConfig {
         control_cluster: "keyward-control".into(),
         identity_header: "x-user-id".into(),
         wait_for_keys_ms: u32::try_from(WAIT.as_millis()).unwrap(),
+        usage_report_ms: DEFAULT_USAGE_REPORT_MS,
+        max_table_bytes: DEFAULT_MAX_TABLE_BYTES,
         policies: [(TABLE.to_owned(), policy)].into(),
+        standalone: None,
     }
 }
 
@@ -39,6 +42,11 @@ pub(crate) fn json(config: &FilterConfig) -> Vec<u8> {
 /// The filter with one policy, not told of keys, its key stream not yet opened.
 pub(crate) fn start() -> Vm {
     Vm::start(&Host::load().unwrap(), &json(&config(1))).unwrap()
+}
+
+/// The same with every capability, so that it does what the route configuration does otherwise.
+pub(crate) fn start_by_itself() -> Vm {
+    Vm::start(&Host::load_by_itself().unwrap(), &json(&config(1))).unwrap()
 }
 
 /// The same with its key stream open and these keys.
