@@ -18,6 +18,9 @@ pub const DEFAULT_KEY_HEADER: &str = "api-key";
 pub const DEFAULT_WAIT_FOR_KEYS_MS: u32 = 5_000;
 /// How often a worker reports which keys were used, in milliseconds.
 pub const DEFAULT_USAGE_REPORT_MS: u32 = 10_000;
+/// What the key tables of one worker may occupy, in bytes. A VM has 1 GiB, and one that runs out of it
+/// dies; the rest is room for messages in flight and fragmentation.
+pub const DEFAULT_MAX_TABLE_BYTES: u32 = 768 * 1024 * 1024;
 /// The longest name of the control cluster: see [`crate::wire::grpc_service`].
 pub const MAX_CLUSTER_LEN: usize = 125;
 /// The most steps of a policy with a rule.
@@ -47,6 +50,10 @@ pub struct FilterConfig {
     /// How often a worker reports which keys were used, in milliseconds.
     #[serde(default = "default_usage_report_ms", skip_serializing_if = "is_default_usage_report_ms")]
     pub usage_report_ms: u32,
+    /// What the key tables of one worker may occupy, those being loaded included, in bytes. What does not
+    /// fit is refused, and what is held stays.
+    #[serde(default = "default_max_table_bytes", skip_serializing_if = "is_default_max_table_bytes")]
+    pub max_table_bytes: u32,
     /// The policies by auth id (`<namespace>/<name>` of the `AuthConfig`). A route whose auth id
     /// is not here is denied with 403.
     pub policies: BTreeMap<String, Policy>,
@@ -143,6 +150,15 @@ struct Kind {
 
 fn default_usage_report_ms() -> u32 {
     DEFAULT_USAGE_REPORT_MS
+}
+
+fn default_max_table_bytes() -> u32 {
+    DEFAULT_MAX_TABLE_BYTES
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_default_max_table_bytes(limit: &u32) -> bool {
+    *limit == DEFAULT_MAX_TABLE_BYTES
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]

@@ -36,6 +36,8 @@ pub enum Metric {
     ChangesApplied,
     /// Snapshots and changes of key tables that were refused.
     ChangesRefused,
+    /// Those of them that were refused because the worker has no room for them.
+    NoRoom,
     /// Keys held by the worker that changed last.
     Keys,
     /// Newest revision of any key table of the worker that changed last.
@@ -62,7 +64,7 @@ pub enum Kind {
 
 impl Metric {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Allowed,
         Self::Anonymous,
         Self::DeniedMissing,
@@ -77,6 +79,7 @@ impl Metric {
         Self::Parked,
         Self::ChangesApplied,
         Self::ChangesRefused,
+        Self::NoRoom,
         Self::Keys,
         Self::TablesRevision,
         Self::ConfigVersion,
@@ -102,6 +105,7 @@ impl Metric {
             Self::Parked => "keyward.parked",
             Self::ChangesApplied => "keyward.changes.applied",
             Self::ChangesRefused => "keyward.changes.refused",
+            Self::NoRoom => "keyward.changes.no_room",
             Self::Keys => "keyward.keys",
             Self::TablesRevision => "keyward.tables_revision",
             Self::ConfigVersion => "keyward.config_version",
@@ -127,6 +131,7 @@ impl Metric {
             | Self::Unavailable
             | Self::ChangesApplied
             | Self::ChangesRefused
+            | Self::NoRoom
             | Self::UsesLost => Kind::Counter,
             Self::Parked
             | Self::Keys

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use prost::Message as _;
 
+use crate::config::DEFAULT_MAX_TABLE_BYTES;
 use crate::decide::Tables;
 use crate::table::{Builder, Refused, Table};
 use crate::usage::Reporter;
@@ -20,17 +21,23 @@ use crate::wire::{
 #[cfg(test)]
 mod tests;
 
-/// All that the tables of one worker may occupy, those being loaded included. A VM has 1 GiB, and
-/// one that runs out of it dies; what is left is room for messages in flight and fragmentation.
-const MEMORY_LIMIT: usize = 768 * 1024 * 1024;
+/// What must be left of the memory of the VM, whatever the limit of tables is: for messages in flight,
+/// requests and configurations. None of those can be refused, so without memory for them the VM dies.
+const HEADROOM: usize = 1024 * 1024;
+/// The least bytes of a key in a table: digest, span, and a record of one byte.
+const KEY_MIN: usize = 16 + 4 + 1;
 
 /// The key tables of one worker.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Replica {
     tables: BTreeMap<String, Held>,
     loading: BTreeMap<String, Loading>,
     /// Keys are used while the tables are lent out, so it is changed through a shared reference.
     usage: RefCell<Reporter>,
+    /// All that the tables may occupy, those being loaded included.
+    limit: usize,
+    /// They occupy no more than this. To add it up takes a while where there are many keys.
+    at_most: usize,
 }
 
 /// Who subscribes.
@@ -65,6 +72,8 @@ pub enum Effect {
     Refused {
         /// Says so to the server.
         nack: Nack,
+        /// It would have been taken with more memory.
+        no_room: bool,
     },
     /// A table is gone.
     Dropped,
@@ -105,8 +114,10 @@ enum Reason {
     NoVersion,
     #[error("the change starts from another version than the one held")]
     Gap,
-    #[error("the tables would need more than {MEMORY_LIMIT} bytes")]
-    Memory,
+    #[error("the tables would need more than {0} bytes, which is the limit of a worker")]
+    Limit(usize),
+    #[error("the worker has no memory left")]
+    NoMemory,
 }
 
 // === impl Replica ===
@@ -115,7 +126,18 @@ impl Replica {
     /// Holds nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            tables: BTreeMap::new(),
+            loading: BTreeMap::new(),
+            usage: RefCell::default(),
+            limit: bytes(DEFAULT_MAX_TABLE_BYTES),
+            at_most: 0,
+        }
+    }
+
+    /// Sets what the tables may occupy. What is held stays, however much it is.
+    pub fn set_limit(&mut self, max_table_bytes: u32) {
+        self.limit = bytes(max_table_bytes);
     }
 
     /// The first message of a stream.
@@ -141,10 +163,7 @@ impl Replica {
         use server_message::Kind;
         let message = ServerMessage::decode(message)?;
         Ok(match message.kind {
-            Some(Kind::Begin(begin)) => {
-                self.begin(begin);
-                Effect::None
-            }
+            Some(Kind::Begin(begin)) => self.begin(begin),
             Some(Kind::Chunk(chunk)) => self.chunk(&chunk),
             Some(Kind::End(end)) => self.end(end),
             Some(Kind::Delta(delta)) => self.delta(delta),
@@ -205,17 +224,29 @@ impl Replica {
         tables.chain(loading).fold(0, usize::saturating_add)
     }
 
-    fn begin(&mut self, begin: SnapshotBegin) {
+    fn begin(&mut self, begin: SnapshotBegin) -> Effect {
+        self.loading.remove(&begin.table);
+        // What can never fit is not worth the sending.
+        let least = usize::try_from(begin.entries).unwrap_or(usize::MAX).saturating_mul(KEY_MIN);
+        if self.memory_bytes().saturating_add(least) > self.limit {
+            self.loading.insert(begin.table.clone(), Loading::Spoiled);
+            return refused(begin.table, &Reason::Limit(self.limit));
+        }
         self.loading.insert(begin.table, Loading::Building(Builder::new(begin.entries)));
+        Effect::None
     }
 
     fn chunk(&mut self, chunk: &SnapshotChunk) -> Effect {
-        let appended = match self.loading.get_mut(&chunk.table) {
+        let room = match self.loading.get(&chunk.table) {
             Some(Loading::Spoiled) => return Effect::None,
-            Some(Loading::Building(builder)) => builder.append(&chunk.entries).map_err(Reason::from),
+            Some(Loading::Building(builder)) => Ok(builder.room_for(&chunk.entries)),
             None => Err(Reason::NoBeginning),
         };
-        let outcome = appended.and_then(|()| self.check_memory());
+        let room = room.and_then(|room| self.check_room(room));
+        let outcome = room.and_then(|()| match self.loading.get_mut(&chunk.table) {
+            Some(Loading::Building(builder)) => builder.append(&chunk.entries).map_err(Reason::from),
+            Some(Loading::Spoiled) | None => Err(Reason::NoBeginning),
+        });
         match outcome {
             Ok(()) => Effect::None,
             Err(reason) => {
@@ -256,9 +287,20 @@ impl Replica {
 
     fn apply(&mut self, delta: &Delta) -> Result<Version, Reason> {
         let (Some(from), Some(to)) = (delta.from, delta.to) else { return Err(Reason::NoVersion) };
-        let held = self.tables.get_mut(&delta.table).filter(|held| held.version == from);
-        let held = held.ok_or(Reason::Gap)?;
-        held.table.apply(&delta.upserts, &delta.removals, to.checksum)?;
+        let held = self.tables.get(&delta.table).filter(|held| held.version == from);
+        let room = held.ok_or(Reason::Gap)?.table.room_for(&delta.upserts);
+        if !delta.upserts.is_empty()
+            && let Err(full) = self.check_room(room)
+        {
+            self.revoke(delta, from.revision);
+            return Err(full);
+        }
+        let held = self.tables.get_mut(&delta.table).ok_or(Reason::Gap)?;
+        if let Err(refused) = held.table.apply(&delta.upserts, &delta.removals, to.checksum) {
+            // If memory ended in the middle, this is a version that nobody else has: only a snapshot helps.
+            held.version.checksum = held.table.checksum();
+            return Err(refused.into());
+        }
         held.version = to;
         // It was applied, so it can be read.
         let usage = self.usage.get_mut();
@@ -268,8 +310,33 @@ impl Replica {
         Ok(to)
     }
 
-    fn check_memory(&self) -> Result<(), Reason> {
-        if self.memory_bytes() > MEMORY_LIMIT { Err(Reason::Memory) } else { Ok(()) }
+    /// Takes out what a change removes that is refused for want of room: a key that is revoked ends, whatever
+    /// else does not fit. The version stays, since the next change from there removes it again; if the key
+    /// is given back before, checksums differ and a snapshot follows.
+    fn revoke(&mut self, delta: &Delta, revision: u64) {
+        let (Some(held), Ok(removed)) = (self.tables.get_mut(&delta.table), removals(&delta.removals)) else {
+            return;
+        };
+        for digest in removed {
+            self.usage.get_mut().seal(&delta.table, digest, revision);
+            held.table.remove(digest);
+        }
+    }
+
+    /// Whether there is room for so many bytes more, by the limit and in fact.
+    fn check_room(&mut self, more: usize) -> Result<(), Reason> {
+        if self.at_most.saturating_add(more) > self.limit {
+            self.at_most = self.memory_bytes();
+            if self.at_most.saturating_add(more) > self.limit {
+                return Err(Reason::Limit(self.limit));
+            }
+        }
+        self.at_most = self.at_most.saturating_add(more);
+        let mut probe: Vec<u8> = Vec::new();
+        let given = probe.try_reserve_exact(more.saturating_add(HEADROOM));
+        // Or the compiler would see that nobody needs it, and not ask.
+        std::hint::black_box(&probe);
+        given.map_err(|_| Reason::NoMemory)
     }
 }
 
@@ -294,5 +361,16 @@ fn changed(table: String, version: Version, arrived: bool) -> Effect {
 }
 
 fn refused(table: String, reason: &Reason) -> Effect {
-    Effect::Refused { nack: Nack { table, reason: reason.to_string() } }
+    let no_room = matches!(reason, Reason::Limit(_) | Reason::NoMemory | Reason::Refused(Refused::NoMemory));
+    Effect::Refused { nack: Nack { table, reason: reason.to_string() }, no_room }
+}
+
+fn bytes(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+impl Default for Replica {
+    fn default() -> Self {
+        Self::new()
+    }
 }

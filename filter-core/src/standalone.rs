@@ -23,7 +23,8 @@ use serde_json::error::Category;
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{
-    DEFAULT_IDENTITY_HEADER, DEFAULT_USAGE_REPORT_MS, DEFAULT_WAIT_FOR_KEYS_MS, FilterConfig, MAX_CLUSTER_LEN, Policy,
+    DEFAULT_IDENTITY_HEADER, DEFAULT_MAX_TABLE_BYTES, DEFAULT_USAGE_REPORT_MS, DEFAULT_WAIT_FOR_KEYS_MS,
+    FilterConfig, MAX_CLUSTER_LEN, Policy,
 };
 use crate::decide::Tables;
 use crate::replica::Replica;
@@ -220,6 +221,7 @@ fn config(fields: &Fields<'_>, keys: Option<Keys>, bytes: &[u8], notes: &Notes) 
         identity_header,
         wait_for_keys_ms,
         usage_report_ms: DEFAULT_USAGE_REPORT_MS,
+        max_table_bytes: DEFAULT_MAX_TABLE_BYTES,
         policies,
         standalone: Some(Box::new(standalone)),
     })

@@ -15,7 +15,7 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-use segment::Segment;
+use segment::{NoMemory, Segment};
 
 /// The most entries of a segment. Bounds the cost of one change: about 10 KiB to move.
 const SEGMENT_MAX: usize = 512;
@@ -23,6 +23,10 @@ const SEGMENT_MAX: usize = 512;
 const SEGMENT_FILL: usize = 384;
 /// Below this a segment is merged with a neighbour, if both fit into [`SEGMENT_FILL`].
 const SEGMENT_MIN: usize = 128;
+/// The least bytes of a packed entry: digest, length, and a record of one byte.
+const ENTRY_MIN: usize = 16 + 2 + 1;
+/// What a segment grows beyond its entries when it is changed.
+const SEGMENT_SPARE: usize = 512;
 
 /// Digests and the records that they stand for.
 #[derive(Debug, Clone, Default)]
@@ -46,7 +50,8 @@ pub struct Builder {
     announced: u64,
 }
 
-/// Why a snapshot or a change is refused. The table that was there before is unchanged.
+/// Why a snapshot or a change is refused. The table that was there before is unchanged, unless memory
+/// ended inside of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The packed bytes are not well formed.
@@ -74,6 +79,9 @@ pub enum Refused {
         /// The one of the entries.
         actual: u64,
     },
+    /// The allocator has nothing to give.
+    #[error("there is no memory left")]
+    NoMemory,
 }
 
 // === impl Table ===
@@ -131,31 +139,40 @@ impl Table {
         self.segments.iter().flat_map(Segment::iter)
     }
 
+    /// How many bytes these entries need, at most about.
+    #[must_use]
+    pub fn room_for(&self, packed: &[u8]) -> usize {
+        let touched = packed.len().div_ceil(ENTRY_MIN).min(self.segments.len().saturating_add(1));
+        packed.len().saturating_add(touched.saturating_mul(SEGMENT_SPARE))
+    }
+
     /// Adds an entry, or replaces its record.
-    fn insert(&mut self, digest: &Digest, record: Record<'_>) {
+    fn insert(&mut self, digest: &Digest, record: Record<'_>) -> Result<(), NoMemory> {
         let mut at = self.segment_of(digest);
         if self.segments.get(at).is_some_and(|segment| segment.len() >= SEGMENT_MAX) {
-            self.split(at);
+            self.split(at)?;
             at = self.segment_of(digest);
         }
         match self.segments.get_mut(at) {
-            Some(segment) => match segment.insert(digest, record) {
+            Some(segment) => match segment.insert(digest, record)? {
                 Some(replaced) => self.checksum = self.checksum.wrapping_sub(replaced),
                 None => self.len = self.len.saturating_add(1),
             },
             None => {
                 let mut first = Segment::default();
-                first.push(digest, record);
+                first.push(digest, record)?;
+                self.segments.try_reserve(1).map_err(|_| NoMemory)?;
                 self.segments.push(first);
                 self.len = 1;
             }
         }
         self.checksum = self.checksum.wrapping_add(entry_hash(digest, record));
         self.any_shape |= record.is_of_any_shape();
+        Ok(())
     }
 
     /// Removes an entry, if it is there.
-    fn remove(&mut self, digest: &Digest) {
+    pub(crate) fn remove(&mut self, digest: &Digest) {
         let at = self.segment_of(digest);
         let Some(segment) = self.segments.get_mut(at) else { return };
         let Some(removed) = segment.remove(digest) else { return };
@@ -167,12 +184,13 @@ impl Table {
         }
     }
 
-    /// Applies a change whole, or refuses it and stays as it is.
+    /// Applies a change whole, or refuses it and stays as it is. Only when memory ends in the middle is
+    /// what was to be removed gone, and what was to be added there in part; the checksum tells.
     ///
     /// # Errors
     ///
     /// When the bytes are not well formed, digests are not strictly ascending or contradict each
-    /// other, or the result would not have the promised checksum.
+    /// other, the result would not have the promised checksum, or there is no memory.
     pub fn apply(&mut self, upserts: &[u8], removed: &[u8], checksum: u64) -> Result<(), Refused> {
         let removed = removals(removed)?;
         let actual = self.checksum_after(upserts, removed)?;
@@ -184,7 +202,7 @@ impl Table {
         }
         for entry in Entries::new(upserts) {
             let (digest, record) = entry?;
-            self.insert(&digest, record);
+            self.insert(&digest, record)?;
         }
         Ok(())
     }
@@ -217,14 +235,17 @@ impl Table {
         self.separators.partition_point(|separator| u128::from_be_bytes(*separator) <= wanted)
     }
 
-    fn split(&mut self, at: usize) {
-        let Some(segment) = self.segments.get_mut(at) else { return };
-        let upper = segment.split_half();
+    fn split(&mut self, at: usize) -> Result<(), NoMemory> {
+        self.separators.try_reserve(1).map_err(|_| NoMemory)?;
+        self.segments.try_reserve(1).map_err(|_| NoMemory)?;
+        let Some(segment) = self.segments.get_mut(at) else { return Ok(()) };
+        let upper = segment.split_half()?;
         if let Some(separator) = upper.first() {
             // There is a segment at this position, so these cannot panic.
             self.separators.insert(at, separator);
             self.segments.insert(at.saturating_add(1), upper);
         }
+        Ok(())
     }
 
     /// Drops an empty segment, and joins a small one with the neighbour that has room for it.
@@ -237,18 +258,22 @@ impl Table {
         if len == 0 {
             self.take_segment(at);
         } else if fits(len_at(next)) {
-            self.append(at, next);
+            self.append_next(at);
         } else if let Some(previous) = at.checked_sub(1)
             && fits(len_at(previous))
         {
-            self.append(previous, at);
+            self.append_next(previous);
         }
     }
 
-    fn append(&mut self, to: usize, from: usize) {
-        let Some(taken) = self.take_segment(from) else { return };
-        if let Some(segment) = self.segments.get_mut(to) {
-            segment.append(&taken);
+    /// Joins a segment and the one behind it. Without memory they stay apart.
+    fn append_next(&mut self, at: usize) {
+        let next = at.saturating_add(1);
+        let Some((before, behind)) = self.segments.split_at_mut_checked(next) else { return };
+        if let (Some(segment), Some(following)) = (before.last_mut(), behind.first())
+            && segment.append(following).is_ok()
+        {
+            self.take_segment(next);
         }
     }
 
@@ -280,12 +305,22 @@ impl Builder {
         self.table.memory_bytes()
     }
 
+    /// How many bytes this chunk needs, at most about.
+    #[must_use]
+    pub fn room_for(&self, packed: &[u8]) -> usize {
+        let segments = packed.len().div_ceil(ENTRY_MIN).div_ceil(SEGMENT_FILL);
+        // The last segment is as large as if it were full.
+        packed.len().saturating_add(SEGMENT_FILL.saturating_mul(ENTRY_MIN)).saturating_add(
+            segments.saturating_mul(SEGMENT_SPARE),
+        )
+    }
+
     /// Takes a chunk.
     ///
     /// # Errors
     ///
-    /// When it is not well formed, its digests do not ascend strictly from the last chunk on, or
-    /// it has more entries than announced. The snapshot is worthless then.
+    /// When it is not well formed, its digests do not ascend strictly from the last chunk on, it has
+    /// more entries than announced, or there is no memory. The snapshot is worthless then.
     pub fn append(&mut self, packed: &[u8]) -> Result<(), Refused> {
         for entry in Entries::new(packed) {
             let (digest, record) = entry?;
@@ -296,7 +331,7 @@ impl Builder {
             if received > self.announced {
                 return Err(Refused::Count { announced: self.announced, received });
             }
-            self.push(&digest, record);
+            self.push(&digest, record)?;
             self.last = Some(digest);
         }
         Ok(())
@@ -328,22 +363,33 @@ impl Builder {
         u64::try_from(self.table.len).unwrap_or(u64::MAX)
     }
 
-    fn push(&mut self, digest: &Digest, record: Record<'_>) {
+    fn push(&mut self, digest: &Digest, record: Record<'_>) -> Result<(), NoMemory> {
         let table = &mut self.table;
         match table.segments.last_mut() {
-            Some(open) if open.len() < SEGMENT_FILL => open.push(digest, record),
+            Some(open) if open.len() < SEGMENT_FILL => open.push(digest, record)?,
             full => {
+                let mut open = Segment::with_room(SEGMENT_FILL, 0)?;
+                open.push(digest, record)?;
                 if let Some(full) = full {
                     full.shrink();
+                    table.separators.try_reserve(1).map_err(|_| NoMemory)?;
                     table.separators.push(*digest);
                 }
-                let mut open = Segment::with_room(SEGMENT_FILL);
-                open.push(digest, record);
+                table.segments.try_reserve(1).map_err(|_| NoMemory)?;
                 table.segments.push(open);
             }
         }
         table.len = table.len.saturating_add(1);
         table.checksum = table.checksum.wrapping_add(entry_hash(digest, record));
         table.any_shape |= record.is_of_any_shape();
+        Ok(())
+    }
+}
+
+// === impl Refused ===
+
+impl From<NoMemory> for Refused {
+    fn from(NoMemory: NoMemory) -> Self {
+        Self::NoMemory
     }
 }

@@ -33,8 +33,8 @@ mod tests;
 const FIRST_TICK_MS: u32 = 10;
 /// Milliseconds between ticks while a request waits or the stream is down.
 const BUSY_TICK_MS: u32 = 50;
-/// Milliseconds between ticks otherwise.
-const IDLE_TICK_MS: u32 = 1_000;
+/// Milliseconds between ticks otherwise. With each, counts are shown: within a second.
+const IDLE_TICK_MS: u32 = 500;
 /// The most that the clock is believed to have moved between two looks at it.
 const LONGEST_STEP_MS: u64 = 2_000;
 
@@ -214,8 +214,11 @@ impl Worker {
                     self.decide_parked(stream.root, host);
                 }
             }
-            Ok(Effect::Refused { nack }) => {
+            Ok(Effect::Refused { nack, no_room }) => {
                 host.add(Metric::ChangesRefused, 1);
+                if no_room {
+                    host.add(Metric::NoRoom, 1);
+                }
                 host.log(&Event::ChangeRefused { table: &nack.table, reason: &nack.reason });
                 self.send(number, ClientKind::Nack(nack), host);
             }
@@ -256,6 +259,7 @@ impl Worker {
     fn put_in_force(&mut self, root: u32, host: &mut impl WorkerHost) {
         self.in_force = Some(root);
         if let Some(root) = self.roots.get(&root) {
+            self.replica.set_limit(root.config.max_table_bytes);
             host.set(Metric::ConfigVersion, root.config.version);
             host.log(&Event::ConfigInForce { version: root.config.version, role: &root.config.role });
         }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use keyward_filter_core::config::DEFAULT_MAX_TABLE_BYTES;
 
 /// Runs the control server and, unless told not to, the Envoy that it supervises.
 #[derive(Debug, Clone, Args)]
@@ -71,6 +72,12 @@ pub struct ServeArgs {
     #[arg(long, env = "KEYWARD_WAIT_FOR_KEYS", default_value_t = 5_000, value_name = "MS",
           value_parser = clap::value_parser!(u32).range(0..=60_000))]
     pub wait_for_keys: u32,
+
+    /// What the key tables of one worker of a proxy may occupy, in bytes. A worker refuses what does not
+    /// fit, keeps what it has, and `GET /keyward/v1/sync` says so.
+    #[arg(long, env = "KEYWARD_MAX_TABLE_BYTES", default_value_t = DEFAULT_MAX_TABLE_BYTES, value_name = "BYTES",
+          value_parser = clap::value_parser!(u32).range(16_384..=i64::from(DEFAULT_MAX_TABLE_BYTES)))]
+    pub max_table_bytes: u32,
 
     /// The namespace of the installation.
     #[arg(long, env = "KEYWARD_SYSTEM_NAMESPACE", default_value = "keyward-system", value_name = "NAME",

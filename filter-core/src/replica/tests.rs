@@ -19,7 +19,8 @@ fn tell(replica: &mut Replica, message: &[u8]) -> String {
             assert_eq!(replica.version(&held.table), Some(version));
             format!("{} {} at {}", if arrived { "new" } else { "ack" }, held.table, version.revision)
         }
-        Ok(Effect::Refused { nack }) => format!("nack {}: {}", nack.table, nack.reason),
+        Ok(Effect::Refused { nack, no_room: false }) => format!("nack {}: {}", nack.table, nack.reason),
+        Ok(Effect::Refused { nack, no_room: true }) => format!("no room {}: {}", nack.table, nack.reason),
         Ok(Effect::Reported { seq }) => format!("reported {seq}"),
         Err(NotAMessage(_)) => "not a message".to_owned(),
     }
@@ -221,6 +222,65 @@ type Entries = BTreeMap<u8, u8>;
 fn table(revision: u64, entries: &Entries) -> FakeTable {
     let named: Vec<_> = entries.iter().map(|(key, who)| (format!("k{key}"), format!("u{who}"))).collect();
     FakeTable::new(revision, &named.iter().map(|(key, who)| (key.as_str(), who.as_str())).collect::<Vec<_>>())
+}
+
+/// A replica that holds three keys and has room for a few more.
+fn cramped() -> Replica {
+    let mut replica = holding(&three());
+    replica.set_limit(32 * 1024);
+    replica
+}
+
+fn with_many(base: &FakeTable) -> FakeTable {
+    let mut many = FakeTable { revision: base.revision + 1, ..base.clone() };
+    (0..2000).for_each(|n| many.insert(&format!("more-{n}"), b"somebody"));
+    many
+}
+
+#[test]
+fn a_snapshot_that_does_not_fit_is_refused_once_and_what_is_held_stays() {
+    let mut replica = cramped();
+    let many = with_many(&three());
+    let lines = tell_all(&mut replica, &many.snapshot("t", 50));
+    assert_eq!(
+        lines,
+        ["no room t: the tables would need more than 32768 bytes, which is the limit of a worker"]
+    );
+    assert_holds(&replica, &three());
+    // One that says too little at its beginning.
+    let mut messages = many.snapshot("t", 50);
+    let begin = SnapshotBegin { table: "t".to_owned(), entries: 1 };
+    messages[0] = encode(Kind::Begin(begin));
+    assert_eq!(tell_all(&mut replica, &messages).len(), 1);
+    assert_holds(&replica, &three());
+    replica.set_limit(1024 * 1024);
+    assert_eq!(tell_all(&mut replica, &many.snapshot("t", 50)), ["ack t at 6"]);
+    assert_holds(&replica, &many);
+}
+
+#[test]
+fn what_is_revoked_ends_also_where_nothing_more_fits() {
+    let mut replica = cramped();
+    let mut next = with_many(&three());
+    next.entries.remove(&crate::key::digest(b"k1"));
+    assert!(tell(&mut replica, &three().delta("t", &next)).starts_with("no room t: "));
+    let holds = |replica: &Replica, key: &str| {
+        replica.table("t").is_some_and(|table| table.get(&crate::key::digest(key.as_bytes())).is_some())
+    };
+    assert!(!holds(&replica, "k1") && holds(&replica, "k2") && !holds(&replica, "more-1"));
+    // The server goes on from what was acknowledged.
+    next.revision += 1;
+    next.entries.remove(&crate::key::digest(b"k2"));
+    assert!(tell(&mut replica, &three().delta("t", &next)).starts_with("no room t: "));
+    assert!(!holds(&replica, "k2") && holds(&replica, "k3"));
+    // Given back, it is there again by a snapshot at the latest.
+    let back = FakeTable { revision: 9, ..three() };
+    assert!(tell(&mut replica, &three().delta("t", &back)).starts_with("nack t: the checksum"));
+    assert_eq!(tell_all(&mut replica, &back.snapshot("t", 2)), ["ack t at 9"]);
+    // And with room all is as it should be.
+    replica.set_limit(1024 * 1024);
+    assert_eq!(tell(&mut replica, &back.delta("t", &next)), "ack t at 7");
+    assert_holds(&replica, &next);
 }
 
 proptest! {

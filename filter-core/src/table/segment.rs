@@ -10,6 +10,10 @@ const GROW_ENTRIES: usize = 16;
 /// Bytes by which the records of a full segment grow.
 const GROW_BYTES: usize = 256;
 
+/// There is no memory left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NoMemory;
+
 /// Sorted digests, and where in `records` each one's record stands.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Segment {
@@ -54,8 +58,10 @@ impl Span {
 // === impl Segment ===
 
 impl Segment {
-    pub(super) fn with_room(entries: usize) -> Self {
-        Self { digests: Vec::with_capacity(entries), spans: Vec::with_capacity(entries), ..Self::default() }
+    pub(super) fn with_room(entries: usize, bytes: usize) -> Result<Self, NoMemory> {
+        let mut segment = Self::default();
+        segment.reserve(entries, bytes)?;
+        Ok(segment)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -83,35 +89,38 @@ impl Segment {
         self.digests.iter().zip(records)
     }
 
-    /// Adds an entry, or replaces one and gives the hash of what it replaced.
-    pub(super) fn insert(&mut self, digest: &Digest, record: Record<'_>) -> Option<u64> {
+    /// Adds an entry, or replaces one and gives the hash of what it replaced. Without memory nothing
+    /// changes.
+    pub(super) fn insert(&mut self, digest: &Digest, record: Record<'_>) -> Result<Option<u64>, NoMemory> {
         match self.position(digest) {
             Ok(at) => {
-                let span = self.store(record.as_bytes());
-                let old = std::mem::replace(self.spans.get_mut(at)?, span);
+                let span = self.store(record.as_bytes())?;
+                let Some(place) = self.spans.get_mut(at) else { return Ok(None) };
+                let old = std::mem::replace(place, span);
                 let hash = entry_hash(digest, self.bytes(old));
                 self.discard(old);
-                Some(hash)
+                Ok(Some(hash))
             }
             Err(at) => {
-                let span = self.store(record.as_bytes());
-                reserve(&mut self.digests);
-                reserve(&mut self.spans);
+                grow(&mut self.digests)?;
+                grow(&mut self.spans)?;
+                let span = self.store(record.as_bytes())?;
                 // The position is at most the length, so these cannot panic.
                 self.digests.insert(at, *digest);
                 self.spans.insert(at, span);
-                None
+                Ok(None)
             }
         }
     }
 
-    /// Adds an entry behind all others.
-    pub(super) fn push(&mut self, digest: &Digest, record: Record<'_>) {
-        let span = self.store(record.as_bytes());
-        reserve(&mut self.digests);
-        reserve(&mut self.spans);
+    /// Adds an entry behind all others. Without memory nothing changes.
+    pub(super) fn push(&mut self, digest: &Digest, record: Record<'_>) -> Result<(), NoMemory> {
+        grow(&mut self.digests)?;
+        grow(&mut self.spans)?;
+        let span = self.store(record.as_bytes())?;
         self.digests.push(*digest);
         self.spans.push(span);
+        Ok(())
     }
 
     /// Removes an entry and gives its hash.
@@ -126,24 +135,26 @@ impl Segment {
         Some(hash)
     }
 
-    /// Keeps the lower half and gives the upper.
-    pub(super) fn split_half(&mut self) -> Self {
+    /// Keeps the lower half and gives the upper. Without memory nothing changes.
+    pub(super) fn split_half(&mut self) -> Result<Self, NoMemory> {
         let half = self.len() / 2;
-        let mut lower = Self::with_room(half);
-        let mut upper = Self::with_room(self.len().saturating_sub(half));
+        let mut lower = Self::with_room(half, 0)?;
+        let mut upper = Self::with_room(self.len().saturating_sub(half), 0)?;
         for (at, (digest, record)) in self.iter().enumerate() {
             let side = if at < half { &mut lower } else { &mut upper };
-            side.push(digest, record);
+            side.push(digest, record)?;
         }
         *self = lower;
-        upper
+        Ok(upper)
     }
 
-    /// Adds all entries of the segment that follows.
-    pub(super) fn append(&mut self, following: &Self) {
+    /// Adds all entries of the segment that follows. Without memory nothing changes.
+    pub(super) fn append(&mut self, following: &Self) -> Result<(), NoMemory> {
+        self.reserve(following.len(), following.records.len())?;
         for (digest, record) in following.iter() {
-            self.push(digest, record);
+            self.push(digest, record)?;
         }
+        Ok(())
     }
 
     /// Gives spare room back.
@@ -170,20 +181,26 @@ impl Segment {
         record.unwrap_or_default()
     }
 
-    fn store(&mut self, record: &[u8]) -> Span {
+    fn reserve(&mut self, entries: usize, bytes: usize) -> Result<(), NoMemory> {
+        self.digests.try_reserve_exact(entries).map_err(|_| NoMemory)?;
+        self.spans.try_reserve_exact(entries).map_err(|_| NoMemory)?;
+        self.records.try_reserve_exact(bytes).map_err(|_| NoMemory)
+    }
+
+    fn store(&mut self, record: &[u8]) -> Result<Span, NoMemory> {
         let start = self.records.len();
         let short = u8::try_from(record.len()).ok().filter(|len| *len != LONG);
-        let Some(span) = Span::new(start, short.unwrap_or(LONG)) else { return Span(0) };
+        let Some(span) = Span::new(start, short.unwrap_or(LONG)) else { return Ok(Span(0)) };
         let needed = record.len().saturating_add(PREFIX);
         if self.records.capacity().saturating_sub(start) < needed {
-            self.records.reserve_exact(needed.saturating_add(GROW_BYTES));
+            self.records.try_reserve_exact(needed.saturating_add(GROW_BYTES)).map_err(|_| NoMemory)?;
         }
         if short.is_none() {
             // No record is longer than 8 KiB: the wire refuses it.
             self.records.extend_from_slice(&u16::try_from(record.len()).unwrap_or(0).to_le_bytes());
         }
         self.records.extend_from_slice(record);
-        span
+        Ok(span)
     }
 
     /// Notes that a record is no longer used, and clears up when most are not.
@@ -195,16 +212,20 @@ impl Segment {
         }
     }
 
+    /// Without memory it stays as large as it is.
     fn compact(&mut self) {
-        let mut compact = Self::with_room(self.len());
-        compact.records.reserve_exact(self.records.len().saturating_sub(self.garbage));
-        compact.append(self);
-        *self = compact;
+        let bytes = self.records.len().saturating_sub(self.garbage);
+        if let Ok(mut compact) = Self::with_room(self.len(), bytes)
+            && self.iter().try_for_each(|(digest, record)| compact.push(digest, record)).is_ok()
+        {
+            *self = compact;
+        }
     }
 }
 
-fn reserve<T>(list: &mut Vec<T>) {
+fn grow<T>(list: &mut Vec<T>) -> Result<(), NoMemory> {
     if list.len() == list.capacity() {
-        list.reserve_exact(GROW_ENTRIES);
+        list.try_reserve_exact(GROW_ENTRIES).map_err(|_| NoMemory)?;
     }
+    Ok(())
 }

@@ -180,7 +180,7 @@ fn a_key_costs_less_than_its_budget() {
     let mut changed = model.clone();
     for number in 100_000_u32..200_000 {
         let (digest, identity) = (key::digest(&number.to_le_bytes()), format!("user-{number:07}"));
-        table.insert(&digest, Record::known(identity.as_bytes()));
+        table.insert(&digest, Record::known(identity.as_bytes())).expect("there is memory");
         changed.insert(digest, identity);
     }
     check(&table, &changed);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wasmtime::{Memory, TypedFunc};
+use wasmtime::{Memory, StoreLimits, TypedFunc};
 
 use super::capabilities::Capabilities;
 use super::grpc::Grpc;
@@ -50,6 +50,8 @@ pub(super) struct HostState {
     pub(super) memory: Option<Memory>,
     pub(super) allocate: Option<TypedFunc<u32, u32>>,
     pub(super) capabilities: Capabilities,
+    /// What the guest may have.
+    pub(super) limits: StoreLimits,
     /// The root context that gets new requests.
     pub(super) root: u32,
     /// The timers of all root contexts.
@@ -84,6 +86,7 @@ impl HostState {
             memory: None,
             allocate: None,
             capabilities,
+            limits: StoreLimits::default(),
             root: 0,
             ticks: BTreeMap::new(),
             effective: 0,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
-use wasmtime::{Instance, Store, WasmParams, WasmResults};
+use wasmtime::{Instance, Store, StoreLimitsBuilder, WasmParams, WasmResults};
 
 use super::module::Host;
 use super::state::{HostState, Tick};
@@ -30,7 +30,18 @@ impl Vm {
     ///
     /// When the guest traps or refuses the configuration.
     pub fn start(host: &Host, plugin_config: &[u8]) -> anyhow::Result<Self> {
+        Self::start_within(host, plugin_config, usize::MAX)
+    }
+
+    /// The same with so many bytes of memory at most.
+    ///
+    /// # Errors
+    ///
+    /// When the guest traps or refuses the configuration.
+    pub fn start_within(host: &Host, plugin_config: &[u8], memory: usize) -> anyhow::Result<Self> {
         let mut store = Store::new(&host.engine, HostState::new(host.capabilities.clone()));
+        store.data_mut().limits = StoreLimitsBuilder::new().memory_size(memory).build();
+        store.limiter(|state| &mut state.limits);
         store.set_fuel(FUEL)?;
         let instance = host.ready.instantiate(&mut store)?;
         let memory = instance.get_memory(&mut store, "memory").context("no memory is exported")?;

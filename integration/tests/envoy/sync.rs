@@ -268,3 +268,36 @@ fn a_proxy_is_sent_the_keys_that_its_own_routes_need_and_no_others() {
     });
     gone.unwrap_or_else(|error| panic!("{error:#}\n{}", stack.logs()));
 }
+
+#[test]
+fn a_worker_without_room_says_so_keeps_its_keys_and_still_revokes() {
+    let flags = ["--max-table-bytes", "16384"].map(str::to_owned).to_vec();
+    let stack = Stack::start(Options { concurrency: 2, flags, ..Options::default() }).unwrap();
+    site(&stack, &[("alice", "alice-key"), ("bob", "bob-key")]);
+    let long = "n".repeat(200);
+    for n in 0..80 {
+        stack.rest().apply(&secret(&format!("{long}-{n}"), &format!("key-{n}"))).unwrap();
+    }
+    let shown = wait::until(SOON, "every worker to say that it has no room", || {
+        let response = stack.rest().call("GET", "/keyward/v1/sync", None)?;
+        let text = String::from_utf8_lossy(&response.body).into_owned();
+        let workers = text.matches("more than 16384 bytes, which is the limit of a worker").count();
+        ensure!(workers == WORKERS, "{workers} do: {text}");
+        ensure!(stack.proxy().stat("wasmcustom.keyward.changes.no_room")? > 0, "it is not counted");
+        Ok(())
+    });
+    shown.unwrap_or_else(|error| panic!("{error:#}\n{}", stack.logs()));
+    for _ in 0..4 {
+        at_once(&stack, HOST, Some("alice-key"), Ok("alice"));
+        at_once(&stack, HOST, Some("wrong"), Err(401));
+    }
+    stack.rest().delete("Secret", "team", "bob").unwrap();
+    eventually(&stack, HOST, Some("bob-key"), Err(401));
+    for _ in 0..4 {
+        at_once(&stack, HOST, Some("bob-key"), Err(401));
+        at_once(&stack, HOST, Some("alice-key"), Ok("alice"));
+    }
+    let died = stack.proxy().stats().unwrap();
+    let died: Vec<_> = died.iter().filter(|(name, count)| name.contains("vm_reload") && **count > 0).collect();
+    assert!(died.is_empty(), "a VM died: {died:?}");
+}

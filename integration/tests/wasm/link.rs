@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use keyward_filter_core::wire::client_message::Kind;
+use keyward_integration::wasm_host::{Host, Vm};
 
 use crate::kit::{
-    TABLE, ask, begin, chunk, delta, drop_table, end, entries, many_entries, open_stream, pack, said, send,
+    TABLE, ask, begin, chunk, config, delta, drop_table, end, entries, json, many_entries, open_stream, pack, said, send,
     send_snapshot, start, start_with, version,
 };
 
@@ -140,6 +141,33 @@ fn a_table_that_is_dropped_makes_requests_wait_again() {
     assert_eq!(vm.metric("keyward.keys"), Some(0));
     let waiting = vm.request(crate::kit::ROUTE, crate::kit::with_key("alice-key")).unwrap();
     assert!(waiting.outcome.forwarded().is_none() && waiting.outcome.local().is_none());
+}
+
+#[test]
+fn a_vm_whose_memory_is_full_refuses_what_does_not_fit_and_serves_on() {
+    let mut vm = Vm::start_within(&Host::load().unwrap(), &json(&config(1)), 6 * 1024 * 1024).unwrap();
+    let stream = open_stream(&mut vm);
+    let held = entries(&[("alice-key", "alice"), ("bob-key", "bob")]);
+    send_snapshot(&mut vm, stream, &held);
+    for times in 1..=3 {
+        let mut many = many_entries(200_000);
+        many.sort();
+        send(&mut vm, stream, begin(many.len()));
+        many.chunks(4096).for_each(|part| send(&mut vm, stream, chunk(pack(part))));
+        send(&mut vm, stream, end(version(2, &many)));
+        let said = said(&mut vm, stream);
+        let [Kind::Nack(nack)] = said.as_slice() else { panic!("not one refusal: {said:?}") };
+        assert_eq!((nack.table.as_str(), nack.reason.as_str()), (TABLE, "the worker has no memory left"));
+        assert_eq!(vm.metric("keyward.changes.no_room"), Some(times));
+        assert_eq!(ask(&mut vm, "alice-key"), Ok("alice".into()));
+        assert_eq!(ask(&mut vm, "wrong"), Err(401));
+    }
+    // What fits is taken still.
+    let after = entries(&[("bob-key", "bob"), ("carol-key", "carol")]);
+    send(&mut vm, stream, delta((1, &held), (2, &after)));
+    assert!(matches!(said(&mut vm, stream).as_slice(), [Kind::Ack(_)]));
+    assert_eq!(ask(&mut vm, "alice-key"), Err(401));
+    assert_eq!(ask(&mut vm, "carol-key"), Ok("carol".into()));
 }
 
 #[test]
