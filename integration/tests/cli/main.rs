@@ -7,3 +7,4 @@ mod mask;
 mod readme;
 mod run;
 mod sessions;
+mod tls;

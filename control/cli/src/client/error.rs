@@ -130,8 +130,11 @@ fn hint(refusal: &Refusal) -> &'static str {
     }
 }
 
+/// A cause of an error.
+type Cause = dyn std::error::Error + 'static;
+
 /// What is at the bottom of an error.
-fn root<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a (dyn std::error::Error + 'static) {
+fn root(error: &Cause) -> &Cause {
     let mut root = error;
     while let Some(source) = root.source() {
         root = source;
@@ -139,16 +142,22 @@ fn root<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a (dyn std::error
     root
 }
 
+/// What the TLS library says, were it inside errors of the machine, which hide what is in them.
+fn of_tls(error: &Cause) -> Option<&rustls::Error> {
+    if let Some(found) = error.downcast_ref::<rustls::Error>() {
+        return Some(found);
+    }
+    of_tls(error.downcast_ref::<std::io::Error>()?.get_ref()?)
+}
+
 // === impl ClientError ===
 
 impl ClientError {
     /// What it means that no request could be sent.
     pub(super) fn of_connection(server: String, error: legacy::Error) -> Self {
-        let mut causes =
-            std::iter::successors(Some(&error as &(dyn std::error::Error + 'static)), |error| error.source());
-        let io = causes.find_map(|cause| cause.downcast_ref::<std::io::Error>());
-        let tls =
-            io.and_then(std::io::Error::get_ref).and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        let causes = || std::iter::successors(Some(&error as &Cause), |error| error.source());
+        let io = causes().find_map(<Cause>::downcast_ref::<std::io::Error>);
+        let tls = causes().find_map(of_tls);
         let why = tls.map_or_else(|| root(&error).to_string(), ToString::to_string);
         match io.map(std::io::Error::kind) {
             Some(ErrorKind::ConnectionRefused) => Self::Nobody { server },
