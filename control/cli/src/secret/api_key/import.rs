@@ -147,7 +147,7 @@ pub(super) async fn run(args: &ImportArgs, now: Timestamp, output: &mut Output) 
         return Err(stopped.into_error(&tally));
     }
     tally.result(&file)?;
-    Ok(confirmed.transpose()?.unwrap_or_default())
+    confirmed.unwrap_or(Ok(()))
 }
 
 // === impl ImportArgs ===

@@ -123,7 +123,7 @@ impl Tally {
         match (self.failed, self.different) {
             (0, 0) => Ok(()),
             (0, different) => bail!(
-                "{} of {file} differ from what is there, which is left as it is\nhint: --replace overwrites it",
+                "what is there differs from {} of {file}, and is left as it is\nhint: --replace overwrites it",
                 rows(different)
             ),
             (failed, _) => bail!("{} of {file} could not be written", rows(failed)),
