@@ -34,9 +34,11 @@ pub(crate) async fn upstream(plan: &Plan, folder: &Path) -> anyhow::Result<Serve
 /// Starts them all.
 pub(crate) async fn all(plan: &Plan, folder: &Path, upstream: u16, count: usize) -> anyhow::Result<Peers> {
     let up = cluster("upstream", upstream, &json!({}));
-    let none = start(plan, folder, "none", &routes(None), None, &[up.clone()]).await?;
+    let none = start(plan, folder, "none", &routes(None), None, std::slice::from_ref(&up)).await?;
     let native = native_filter(count);
-    let native = start(plan, folder, "native", &routes(Some(&native)), Some(&native), &[up.clone()]).await?;
+    let native =
+        start(plan, folder, "native", &routes(Some(&native)), Some(&native), std::slice::from_ref(&up))
+            .await?;
     let authz = authz(folder, count).await?;
     let http2 = json!({
         "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
