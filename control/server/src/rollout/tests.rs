@@ -29,6 +29,7 @@ fn proxy(needed: &[&str], denied: &[&str]) -> Proxy {
         secrets: BTreeMap::new(),
         auth_headers: BTreeSet::new(),
         policies: needed.iter().map(|id| ((*id).to_owned(), policy(id))).collect(),
+        allow_lists: BTreeMap::new(),
         tables: needed.iter().map(|id| (*id).to_owned()).collect(),
     }
 }

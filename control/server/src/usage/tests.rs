@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use keyward_filter_core::wire::Digest;
 use keyward_keys::Change;
 use keyward_resource::kinds::secret::ApiKeySecret;
@@ -21,7 +23,7 @@ fn secret(name: &str, created: u64) -> ApiKeySecret {
     let object = json!({
         "apiVersion": "v1", "kind": "Secret", "type": "extauth.keyward.io/apikey",
         "metadata": { "namespace": "team", "name": name },
-        "stringData": { "api-key": format!("key of {name}") },
+        "data": { "api-key": STANDARD.encode(format!("key of {name}")) },
     });
     let kind = kind::by_name("Secret").expect("a kind");
     match decode(kind, &object).expect("a Secret") {

@@ -135,8 +135,8 @@ impl Worker {
             taken += 1;
             let kind = match self.replica.on_message(&message.encode_to_vec()).expect("a message") {
                 Effect::Changed { ack, .. } => client_message::Kind::Ack(ack),
-                Effect::Refused { nack } => panic!("refused: {}", nack.reason),
-                Effect::None | Effect::Dropped => continue,
+                Effect::Refused { nack, .. } => panic!("refused: {}", nack.reason),
+                Effect::None | Effect::Dropped | Effect::Reported { .. } => continue,
             };
             self.say.send(ClientMessage { kind: Some(kind) }).await.expect("the stream goes on");
         }
