@@ -5,6 +5,7 @@ mod blame;
 mod changes;
 mod decoded;
 mod envoy;
+mod fields;
 mod generators;
 mod golden;
 mod headers;

@@ -66,7 +66,7 @@ pub struct HttpHealthCheck {
     pub method: HealthMethod,
     /// Speaks HTTP/2.
     pub http2: bool,
-    /// The answer must name this service in `x-envoy-upstream-healthchecked-cluster`.
+    /// The answer must name a service with this prefix in `x-envoy-upstream-healthchecked-cluster`.
     pub service_name: Option<String>,
     /// Headers of the request.
     pub headers: Vec<HeaderToAdd>,
