@@ -1,6 +1,6 @@
 //! What the control loop published last: the source of every status.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use imbl::OrdMap;
@@ -40,6 +40,10 @@ pub(crate) struct Published {
     pub(crate) versions: OrdMap<ObjectKey, Version>,
     /// What each proxy is told.
     pub(crate) told: Arc<Proxies>,
+    /// The objects whose present version a proxy refuses.
+    pub(crate) refused: BTreeSet<ObjectKey>,
+    /// Whether the `Settings` want a port for developers.
+    pub(crate) dev_mode: bool,
     /// What each proxy makes of the objects that it serves, by the proxy's name.
     pub(crate) proxies: BTreeMap<ObjectKey, BTreeMap<String, Report>>,
 }

@@ -43,6 +43,8 @@ pub(crate) async fn start(folder: &Path, upstream: u16, keys: &[String]) -> anyh
         &address(gateway),
         "--admin",
         &address(admin),
+        "--snapshots",
+        "127.0.0.1:0",
         "--envoy",
         &process::envoy().display().to_string(),
         "--envoy-concurrency",

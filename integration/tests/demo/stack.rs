@@ -27,6 +27,7 @@ pub(super) struct Ports {
     rest: u16,
     xds: u16,
     admin: u16,
+    snapshots: u16,
     upstream: u16,
 }
 
@@ -76,9 +77,9 @@ fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
 
 impl Stack {
     pub(super) fn new() -> anyhow::Result<Self> {
-        let [gateway, rest, xds, admin, upstream] = free_ports()?;
+        let [gateway, rest, xds, admin, snapshots, upstream] = free_ports()?;
         Ok(Self {
-            ports: Ports { gateway, rest, xds, admin, upstream },
+            ports: Ports { gateway, rest, xds, admin, snapshots, upstream },
             folder: tempfile::tempdir()?,
             keyward: paths::keyward()?,
         })
@@ -121,6 +122,7 @@ impl Stack {
             ("REST", self.ports.rest),
             ("XDS", self.ports.xds),
             ("ADMIN", self.ports.admin),
+            ("SNAPSHOTS", self.ports.snapshots),
             ("UPSTREAM", self.ports.upstream),
         ] {
             command.env(format!("KEYWARD_{name}_PORT"), port.to_string());

@@ -33,6 +33,8 @@ pub struct Settings {
     pub one_way_tls: bool,
     /// The request header that carries the identity, in lower case. Unset: `x-user-id`.
     pub user_id_header: Option<String>,
+    /// There is a port for developers.
+    pub dev_mode: bool,
     /// Things that validation let pass but that deserve a Warning in the status.
     pub warnings: Vec<String>,
 }
@@ -71,6 +73,8 @@ pub(crate) static KIND: Kind = Kind {
     read,
 };
 
+/// What is said of the dev mode while it is on.
+const DEV_MODE: &str = "spec.devMode is deprecated: the admin port shows the same (9095, /snapshots)";
 const DEFAULT_CODE: u16 = 404;
 const DEFAULT_BODY: &str = "this route has no valid destination: `keyward check` tells which";
 
@@ -78,14 +82,16 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     let spec = fields.required("spec", "Settings need a spec")?.object(&tables::SPEC)?;
     let mut inert = Inert::default();
     inert.look(&spec, "spec", tables::INERT);
-    // Fields without an effect are read all the same: what is in them must be what they are for.
-    spec.flag("devMode", false);
+    let dev_mode = spec.flag("devMode", false);
     let watch_namespaces = spec.or("watchNamespaces", Vec::new(), watch_namespaces);
     let gloo = spec.or("gloo", Gloo::default(), |node| gloo(node, &mut inert));
     let gateway = spec.or("gateway", Gateway::default(), |node| gateway(node, &mut inert));
     let user_id_header = spec.or("extauth", None, |node| extauth(node, &mut inert));
     let (gloo, gateway) = (gloo?, gateway?);
     let mut warnings = inert.warnings();
+    if dev_mode == Some(true) {
+        warnings.push(DEV_MODE.to_owned());
+    }
     if meta.name != SETTINGS_NAME {
         warnings.push(format!("only the Settings named {SETTINGS_NAME:?} have an effect"));
     }
@@ -98,6 +104,7 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
         allow_auth_override: gateway.allow_auth_override,
         one_way_tls: gateway.one_way_tls,
         user_id_header: user_id_header?,
+        dev_mode: dev_mode?,
         warnings,
     }))
 }
@@ -264,6 +271,7 @@ impl Settings {
             allow_auth_override: gateway.allow_auth_override,
             one_way_tls: gateway.one_way_tls,
             user_id_header: None,
+            dev_mode: false,
             warnings: Vec::new(),
         }
     }

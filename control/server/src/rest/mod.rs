@@ -41,12 +41,17 @@ pub(crate) fn router(
 ) -> Router {
     let derived = Derived { published: published.clone(), system_namespace: system_namespace.into() };
     let api = Api::new(writer, Arc::new(derived), authorizer);
-    Router::new()
+    let all = Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(readyz))
         .with_state(published)
-        .fallback_service(api.router())
-        .layer(axum::middleware::from_fn_with_state(guard, guard::check))
+        .fallback_service(api.router());
+    guarded(all, guard)
+}
+
+/// A port that keeps web pages out.
+pub(crate) fn guarded(router: Router, guard: HostGuard) -> Router {
+    router.layer(axum::middleware::from_fn_with_state(guard, guard::check))
 }
 
 async fn readyz(State(published): State<Reports>) -> (StatusCode, &'static str) {
