@@ -14,8 +14,11 @@ use crate::args::LogFormat;
 /// Changes what is logged.
 pub struct LogControl {
     directives: Mutex<Directives>,
-    reload: Box<dyn Fn(EnvFilter) -> Result<(), String> + Send + Sync>,
+    reload: Reload,
 }
+
+/// Puts another filter in the place of the one in force.
+type Reload = Box<dyn Fn(EnvFilter) -> Result<(), String> + Send + Sync>;
 
 /// What is logged, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -40,7 +43,7 @@ pub fn init(level: &str, format: LogFormat) -> anyhow::Result<LogControl> {
         )
     })?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let (started, reload): (_, Box<dyn Fn(EnvFilter) -> Result<(), String> + Send + Sync>) = match format {
+    let (started, reload): (_, Reload) = match format {
         LogFormat::Text => {
             let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
             let builder = builder.with_ansi(is_terminal).with_filter_reloading();

@@ -10,6 +10,7 @@ use keyward_integration::stack::{Connection, Options, Response, Rest, Stack, fre
 use serde_json::{Value, json};
 
 use crate::kit::{HOST, SOON, at_once, eventually, secret, site};
+use crate::tls::{NAME, text, with_tls};
 
 const KEY: &str = "alice-key-that-nobody-may-see";
 const SNAPSHOTS: [&str; 5] =
@@ -158,10 +159,27 @@ fn snapshots_show_what_is_served_and_no_key() {
     let (stack, stats, dev) = start(&["--admin-handlers-with-stats"], false);
     stack.rest().apply(&settings(true)).unwrap();
     site(&stack, &[("alice", KEY)]);
+    let certificate = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
+        "metadata": { "namespace": "team", "name": "web" },
+        "stringData": { "tls.crt": text("web.crt"), "tls.key": text("web.key") },
+    });
+    stack.rest().apply(&certificate).unwrap();
+    let ssl = json!({ "secretRef": { "namespace": "team", "name": "web" } });
+    stack.rest().apply(&with_tls("tls", NAME, json!({}), ssl)).unwrap();
+    let role = "keyward-system~gateway-proxy";
+    let served = wait::until(SOON, "the certificate", || {
+        let xds = data(stack.snapshots(), "/snapshots/xds")?;
+        let secret = &xds["roles"][role]["resources"]["Secret"][0]["resource"];
+        ensure!(secret["tlsCertificate"]["certificateChain"].is_object(), "{secret}");
+        Ok(secret.clone())
+    });
+    let served = served.unwrap_or_else(|error| panic!("{error:#}\n{}", stack.logs()));
+    assert!(served["tlsCertificate"]["privateKey"].is_object(), "it is there, and redacted: {served}");
     at_once(&stack, HOST, Some(KEY), Ok("alice"));
     for port in [stack.snapshots(), stats] {
         let input = data(port, "/snapshots/input").unwrap();
-        assert_eq!(input["VirtualService"].as_array().unwrap().len(), 2, "{input}");
+        assert_eq!(input["VirtualService"].as_array().unwrap().len(), 3, "{input}");
         assert_eq!(input["Secret"][0]["data"]["api-key"], "[redacted]", "{input}");
         let edge = data(port, "/snapshots/edge").unwrap();
         assert!(
@@ -195,9 +213,12 @@ fn snapshots_show_what_is_served_and_no_key() {
     shown.extend(
         ["/", "/xds", "/xds/keyward-system~gateway-proxy", "/api"].map(|path| ask(dev, path).unwrap().1),
     );
-    let encoded = crate::kit::base64(KEY.as_bytes());
+    let (encoded, private) = (crate::kit::base64(KEY.as_bytes()), text("web.key"));
     for text in &shown {
         assert!(!text.contains(KEY) && !text.contains(&encoded), "a key is shown: {text}");
+        assert!(!private.lines().any(|line| !line.starts_with('-') && text.contains(line)), "{text}");
+        let private = crate::kit::base64(private.as_bytes());
+        assert!(!text.contains(&private[..60]) && !text.contains("PRIVATE KEY"), "{text}");
     }
     let foreign = Headers::new().with("host", "rebound.example");
     let page =
@@ -251,7 +272,7 @@ fn where_there_are_tokens_they_are_asked_for() {
     let code = |port: SocketAddr, method: &str, path: &str, token: Option<&str>| {
         let mut headers = Headers::new().with("host", "localhost").with("content-length", "0");
         if let Some(token) = token {
-            headers.add("authorization", &format!("Bearer {token}"));
+            headers.add("authorization", format!("Bearer {token}"));
         }
         let mut open = Connection::open(port).unwrap();
         open.request(method, path, &headers).unwrap().status
