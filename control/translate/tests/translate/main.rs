@@ -9,6 +9,7 @@ mod fields;
 mod generators;
 mod golden;
 mod headers;
+mod isolation;
 mod live;
 mod properties;
 mod routing;
