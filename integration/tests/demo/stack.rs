@@ -131,11 +131,16 @@ impl Stack {
 
     /// A line of the documentation with the ports of this stack.
     pub(super) fn with_ports(&self, line: &str) -> String {
-        [(8080, self.ports.gateway), (9080, self.ports.rest), (19000, self.ports.admin)]
-            .into_iter()
-            .fold(line.to_owned(), |line, (usual, ours)| {
-                line.replace(&format!("127.0.0.1:{usual}"), &format!("127.0.0.1:{ours}"))
-            })
+        [
+            (8080, self.ports.gateway),
+            (9080, self.ports.rest),
+            (9095, self.ports.snapshots),
+            (19000, self.ports.admin),
+        ]
+        .into_iter()
+        .fold(line.to_owned(), |line, (usual, ours)| {
+            line.replace(&format!("127.0.0.1:{usual}"), &format!("127.0.0.1:{ours}"))
+        })
     }
 
     /// The folder that the data folder is in, and its name there.
