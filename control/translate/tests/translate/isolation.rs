@@ -208,7 +208,7 @@ fn is_by_rule(report: &Report) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever valid objects there are, of any age, and whatever of them turns bad or goes: who is not
     /// served with it is served as before, to the last byte, whether or not it is remembered what was good
