@@ -78,15 +78,16 @@ static WEIGHTED_OPTIONS: Message = Message {
 /// Reads `routeAction`.
 pub(crate) fn target(node: Node<'_>, context: &mut Context<'_>) -> Option<Target> {
     let action = node.object(&ROUTE_ACTION)?;
-    let target = super::alternative(&action, &["single", "multi", "upstreamGroup"], |kind, node| match kind {
-        "multi" => {
-            let multi = node.object(&MULTI)?;
-            let list = multi.required("destinations", NO_DESTINATION)?;
-            destinations(list, context).map(Target::Multi)
-        }
-        "upstreamGroup" => metadata::reference(node, context.meta).map(Target::Group),
-        _ => destination(node, context.meta).map(Target::Single),
-    })?;
+    let target =
+        super::alternative(&action, &["single", "multi", "upstreamGroup"], |kind, node| match kind {
+            "multi" => {
+                let multi = node.object(&MULTI)?;
+                let list = multi.required("destinations", NO_DESTINATION)?;
+                destinations(list, context).map(Target::Multi)
+            }
+            "upstreamGroup" => metadata::reference(node, context.meta).map(Target::Group),
+            _ => destination(node, context.meta).map(Target::Single),
+        })?;
     if target.is_none() {
         action.choice("single", "a route action needs a destination");
     }

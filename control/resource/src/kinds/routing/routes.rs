@@ -25,8 +25,9 @@ static ROUTE: Message = Message {
         Field::new(
             "inheritableMatchers",
             Type::Boolean,
-            "Whether the headers, methods and query parameters of the delegating route are demanded in \
-             addition to a route's own. Default: what the delegating route says of itself, false in the end.",
+            "Whether the headers and query parameters of the delegating route are demanded in addition to a \
+             route's own, and its methods are allowed beside them: a request may have a method of either. \
+             Default: what the delegating route says of itself, false in the end.",
         ),
         Field::new(
             "inheritablePathMatchers",
