@@ -64,6 +64,7 @@ pub(crate) async fn control(plan: &Plan, folder: &Path, with_envoy: bool) -> any
     let [rest, xds, port, tls, admin] = ports.map(|port| format!("127.0.0.1:{port}"));
     let (data, envoy) = (data(folder).display().to_string(), plan.envoy.display().to_string());
     let mut arguments = vec!["serve", "--data", &data, "--rest", &rest, "--xds", &xds, "--gateway", &port];
+    arguments.extend(["--snapshots", "127.0.0.1:0"]);
     arguments.extend(["--gateway-tls", &tls, "--admin", &admin, "--log-level", "warn"]);
     if with_envoy {
         arguments.extend(["--envoy", &envoy, "--envoy-concurrency", "1"]);

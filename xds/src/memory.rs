@@ -74,6 +74,11 @@ impl Memory {
         self.rejections.clear();
     }
 
+    /// Forgets the refusal of one name, so that it is offered once more; tells whether there was one.
+    pub fn forget_rejection(&mut self, type_url: &str, name: &str) -> bool {
+        self.rejections.remove(&(type_url.into(), name.into())).is_some()
+    }
+
     pub(crate) fn is_rejected(&self, resource: &Resource) -> bool {
         !self.rejections.is_empty()
             && self

@@ -79,4 +79,16 @@ impl Registry {
         let chosen = inner.memories.iter().filter(|(client, _)| choose(client));
         chosen.map(|(_, (memory, _))| lock(memory).forget_rejections()).count()
     }
+
+    /// Forgets that the clients that `choose` picks refused a resource; tells how many had.
+    pub(crate) fn forget_rejection(
+        &self,
+        choose: impl Fn(&ClientId) -> bool,
+        type_url: &str,
+        name: &str,
+    ) -> usize {
+        let inner = lock(&self.inner);
+        let chosen = inner.memories.iter().filter(|(client, _)| choose(client));
+        chosen.filter(|(_, (memory, _))| lock(memory).forget_rejection(type_url, name)).count()
+    }
 }

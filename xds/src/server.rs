@@ -156,6 +156,14 @@ impl AdsService {
         self.shared.cache.touch();
         count
     }
+
+    /// Offers one resource again to clients of `node_id`, if they refused it. Tells how many had.
+    pub fn retry_resource(&self, node_id: &str, type_url: &str, name: &str) -> usize {
+        let of_node = |client: &ClientId| &*client.node_id == node_id;
+        let count = self.shared.registry.forget_rejection(of_node, type_url, name);
+        self.shared.cache.touch();
+        count
+    }
 }
 
 #[tonic::async_trait]

@@ -95,6 +95,8 @@ pub enum Action<'a> {
         /// The name, when it is one object.
         name: Option<&'a str>,
     },
+    /// It looks at everything that the server holds, in all namespaces, or changes how the server works.
+    Operate,
 }
 
 /// A request was let through. There is no other way to have one than [`authorize`].
@@ -174,6 +176,11 @@ fn without_token(rules: Rules, book: &TokenBook, caller: &Caller<'_>) -> Result<
 ///
 /// 403 when not; the message says what is missing.
 pub fn authorize(identity: Identity, action: &Action<'_>) -> Result<Permit, ApiStatus> {
+    if let (Identity::Token { name, role, namespaces }, Action::Operate) = (&identity, action)
+        && let Some(missing) = lacking_operator(*role, namespaces)
+    {
+        return Err(ApiStatus::forbidden(format!("the token {name} cannot do this: {missing}")));
+    }
     if let (
         Identity::Token { name, role, namespaces },
         Action::Objects { verb, kind, namespace, name: object },
@@ -192,6 +199,17 @@ pub fn authorize(identity: Identity, action: &Action<'_>) -> Result<Permit, ApiS
         }
     }
     Ok(Permit { identity })
+}
+
+fn lacking_operator(role: Role, namespaces: &[String]) -> Option<String> {
+    match role {
+        Role::Admin if namespaces.is_empty() => None,
+        Role::Admin => Some(format!(
+            "it is for these namespaces only, and this is about all of them: {}",
+            namespaces.join(", ")
+        )),
+        Role::Editor | Role::Viewer => Some(format!("its role is {role}, and this needs the role admin")),
+    }
 }
 
 fn lacking_role(role: Role, verb: Verb, kind: &Kind) -> Option<String> {

@@ -72,7 +72,11 @@ pub(crate) async fn dispatch(
         ));
     }
     let answer = match Target::of_path(uri.path()) {
-        Some(target) => api.on_resource(&method, &uri, target, &headers, peer, &body).await,
+        Some(target) => {
+            let (kind, asked) = (target.kind, target.asked);
+            let answer = api.on_resource(&method, &uri, target, &headers, peer, &body).await;
+            answer.map_err(|status| status.as_asked(kind, asked))
+        }
         None => api.on_document(&method, &uri, &headers, peer, &body),
     };
     answer.unwrap_or_else(failure)
@@ -133,11 +137,13 @@ impl Api {
             peer,
         })?;
         if !verb.is_served(target.kind) {
-            return Ok(not_allowed_because("GET, HEAD", ApiStatus::written_by_server(target.kind)));
+            let why = ApiStatus::written_by_server(target.kind).as_asked(target.kind, target.asked);
+            return Ok(not_allowed_because("GET, HEAD", why));
         }
         if target.part == Part::Status && !verb.is_read() {
             let name = target.name.as_deref().unwrap_or_default();
-            return Ok(not_allowed_because("GET, HEAD", ApiStatus::status_is_read_only(target.kind, name)));
+            let why = ApiStatus::status_is_read_only(target.kind, name);
+            return Ok(not_allowed_because("GET, HEAD", why.as_asked(target.kind, target.asked)));
         }
         let form = Form::asked(headers, uri.query(), self.writer.origin().now)?;
         let query = parsed?;

@@ -83,6 +83,7 @@ impl Api {
         if written.effect == Effect::Deleted {
             let name = &written.key.name;
             let status = ApiStatus::deleted(target.kind, name, written.stored.uid());
+            let status = status.as_asked(target.kind, target.asked);
             let status = serde_json::to_value(status).unwrap_or_else(|_| json!({}));
             let revision = written.revision.filter(|_| !options.dry_run);
             return call

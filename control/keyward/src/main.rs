@@ -31,8 +31,8 @@ enum Command {
 async fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Serve(args) => {
-            logging::init(&args.log_level, args.log_format)?;
-            keyward_server::serve(*args, FILTER.into()).await
+            let logs = logging::init(&args.log_level, args.log_format)?;
+            keyward_server::serve(*args, FILTER.into(), logs).await
         }
         Command::Client(command) => keyward_cli::run(command, FILTER).await,
         Command::DemoUpstream(args) => {

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::error::{FieldError, FieldErrorReason};
-use crate::kind::Kind;
+use crate::kind::{GroupVersion, Kind};
 
 /// A Kubernetes `Status`. Serialize it as the body, with [`code`](Self::code) as HTTP status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -307,6 +307,21 @@ impl ApiStatus {
         let details = Details { uid: uid.to_owned(), ..Details::of(kind, kind.plural, name) };
         let status = Self { status: Outcome::Success, ..Self::failure(200, "", String::new()) };
         status.about(details)
+    }
+
+    /// The same, to whoever asked for the kind in this group, which may be an alias of its own.
+    #[must_use]
+    pub fn as_asked(mut self, kind: &Kind, asked: GroupVersion) -> Self {
+        let own = kind.group_version.group;
+        let Some(details) = self.details.as_mut().filter(|details| details.group == own) else { return self };
+        if asked.group != own {
+            details.group = asked.group;
+            for name in [kind.plural, kind.name] {
+                let (ours, theirs) = (format!("{name}.{own}"), format!("{name}.{}", asked.group));
+                self.message = self.message.replacen(&ours, &theirs, 1);
+            }
+        }
+        self
     }
 
     /// What is wrong, mistake by mistake, if that is known.

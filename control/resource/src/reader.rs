@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::scalar::parse_long_duration;
 use crate::error::{FieldError, FieldErrorReason};
-use crate::schema::Message;
+use crate::schema::{Message, is_proto_name};
 
 /// More mistakes than this are counted, not listed: nobody reads them.
 const MAX_ERRORS: usize = 100;
@@ -56,6 +56,8 @@ pub(crate) struct Object<'a> {
     node: Node<'a>,
     map: &'a Map<String, Value>,
     shape: &'static Message,
+    /// A field stands there by its name in protobuf files.
+    proto_names: bool,
 }
 
 /// An object whose keys are free.
@@ -147,6 +149,17 @@ impl Errors {
 }
 
 // === impl Path ===
+
+impl Path<'_> {
+    /// Whether it is below `spec`, or is that.
+    fn is_in_spec(&self) -> bool {
+        match self {
+            Path::Root => false,
+            Path::Key(Path::Root, key) => *key == "spec",
+            Path::Key(above, _) | Path::Entry(above, _) | Path::Index(above, _) => above.is_in_spec(),
+        }
+    }
+}
 
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -283,16 +296,25 @@ impl<'a> Node<'a> {
     /// An object with these fields. Unknown and unimplemented fields are noted at once.
     pub(crate) fn object(self, shape: &'static Message) -> Option<Object<'a>> {
         let Value::Object(map) = self.value else { return self.wrong_type("an object") };
+        let mut proto_names = false;
         for (key, value) in map {
-            let field = Node { value, path: Path::Key(&self.path, key), ..self };
+            let node = Node { value, path: Path::Key(&self.path, key), ..self };
             if shape.field(key).is_some() {
-            } else if shape.unsupported.contains(&key.as_str()) {
-                field.error(FieldErrorReason::NotSupported, "is not supported yet by this version");
+            } else if let Some(field) = shape.field_of_proto_name(key).filter(|_| self.path.is_in_spec()) {
+                proto_names = true;
+                if map.contains_key(field.name) {
+                    node.invalid_key(format_args!(
+                        "is another name of {}, which stands there too",
+                        field.name
+                    ));
+                }
+            } else if shape.refuses(key) {
+                node.error(FieldErrorReason::NotSupported, "is not supported yet by this version");
             } else {
-                field.error(FieldErrorReason::Invalid, unknown(shape, key));
+                node.error(FieldErrorReason::Invalid, unknown(shape, key));
             }
         }
-        Some(Object { node: self, map, shape })
+        Some(Object { node: self, map, shape, proto_names })
     }
 
     /// An object with free keys.
@@ -329,8 +351,15 @@ impl<'a> Object<'a> {
     /// A field that may be missing; null counts as missing.
     pub(crate) fn optional<'b>(&'b self, key: &'b str) -> Option<Node<'b>> {
         debug_assert!(self.shape.field(key).is_some(), "{key} is not a field of {}", self.shape.name);
-        let value = self.map.get(key).filter(|value| !value.is_null())?;
-        Some(Node { value, path: Path::Key(&self.node.path, key), ..self.node })
+        let (key, value) = match self.map.get(key) {
+            None if self.proto_names => {
+                let mut entries = self.map.iter().map(|(written, value)| (written.as_str(), value));
+                entries.find(|(written, _)| is_proto_name(written, key))?
+            }
+            value => (key, value?),
+        };
+        let node = Node { value, path: Path::Key(&self.node.path, key), ..self.node };
+        (!value.is_null()).then_some(node)
     }
 
     /// A field that must be there.

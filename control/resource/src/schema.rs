@@ -8,7 +8,11 @@
 //! A table says which fields there are and of which type. What values mean, defaults that depend on
 //! other fields and whatever else has to hold is the reader's.
 
+mod spelling;
+
 use serde_json::Value;
+
+pub(crate) use spelling::is_proto_name;
 
 /// An object with fields of known names.
 #[derive(Debug)]
@@ -88,15 +92,20 @@ pub fn prune(message: &'static Message, value: &mut Value) -> Vec<Unknown> {
 fn prune_object(message: &'static Message, value: &mut Value, path: &str, unknown: &mut Vec<Unknown>) {
     let Value::Object(map) = value else { return };
     let join = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    let in_spec = path == "spec" || path.starts_with("spec.");
+    let field = |key: &str| {
+        let named = message.field(key);
+        named.or_else(|| message.field_of_proto_name(key).filter(|_| in_spec))
+    };
     map.retain(|key, _| {
-        let known = message.field(key).is_some() || message.unsupported.contains(&key.as_str());
+        let known = field(key).is_some() || message.refuses(key);
         if !known {
             unknown.push(Unknown { path: join(key), nearest: message.nearest(key) });
         }
         known
     });
     for (key, value) in map {
-        if let Some(field) = message.field(key) {
+        if let Some(field) = field(key) {
             prune_type(field.ty, value, &join(key), unknown);
         }
     }

@@ -11,8 +11,10 @@ use keyward_resource::schema::{Field, Message, Type};
 const HEAD: &str = "# Resources
 
 Every kind with every field: what it says, and what is refused by name. Fields that stand in no table are \
-unknown, and refused with the nearest known name (`fieldValidation=Warn` or `Ignore` drops them). This page is \
-made of the same tables that readers and `kubectl explain` use.
+unknown, and refused with the nearest known name (`fieldValidation=Warn` or `Ignore` drops them). Below `spec` \
+the names of the original's protobuf files are known as well (`retriable_status_codes` is `retriableStatusCodes`), \
+and stay as they were written. A key that stands twice in one object is always refused: nobody knows which was \
+meant. This page is made of the same tables that readers and `kubectl explain` use.
 
 ";
 

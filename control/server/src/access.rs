@@ -124,7 +124,11 @@ impl Gatekeeper {
         Self { rules, tokens: Arc::new(tokens), now: Timestamp::now }
     }
 
-    fn identify(&self, headers: &HeaderMap, peer: Option<SocketAddr>) -> Result<Identity, ApiStatus> {
+    pub(crate) fn identify(
+        &self,
+        headers: &HeaderMap,
+        peer: Option<SocketAddr>,
+    ) -> Result<Identity, ApiStatus> {
         let mut values = headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes);
         let credential = match (values.next(), values.next()) {
             (value, None) => Credential::of_header(value),

@@ -46,6 +46,27 @@ pub struct ServeArgs {
     #[arg(long, env = "KEYWARD_ADMIN", default_value = "127.0.0.1:19000", value_name = "ADDR")]
     pub admin: SocketAddr,
 
+    /// Opens the debug port: log levels and metrics of the control server.
+    #[arg(long, env = "START_STATS_SERVER", value_parser = clap::builder::BoolishValueParser::new())]
+    pub start_stats_server: bool,
+
+    /// Address of the debug port.
+    #[arg(long, env = "KEYWARD_STATS", default_value = "127.0.0.1:9091", value_name = "ADDR")]
+    pub stats: SocketAddr,
+
+    /// Address of the snapshot port: what the control server holds and serves, for those with the role admin.
+    #[arg(long, env = "KEYWARD_SNAPSHOTS", default_value = "127.0.0.1:9095", value_name = "ADDR")]
+    pub snapshots: SocketAddr,
+
+    /// Shows the snapshots on the debug port too.
+    #[arg(long, env = "ADMIN_HANDLERS_WITH_STATS", value_parser = clap::builder::BoolishValueParser::new())]
+    pub admin_handlers_with_stats: bool,
+
+    /// Address of the port for developers, which is open while the Settings say `devMode: true`. Deprecated:
+    /// the snapshot port shows the same.
+    #[arg(long, env = "KEYWARD_DEV_ADMIN", default_value = "127.0.0.1:10010", value_name = "ADDR")]
+    pub dev_admin: SocketAddr,
+
     /// The Envoy to supervise [default: `.tools/bin/envoy`, else `envoy` on PATH].
     #[arg(long, env = "KEYWARD_ENVOY", value_name = "PATH", conflicts_with = "no_envoy")]
     pub envoy: Option<PathBuf>,
@@ -117,7 +138,7 @@ pub struct ServeArgs {
     #[arg(long, env = "KEYWARD_XDS_TLS")]
     pub xds_tls: bool,
 
-    /// Opens REST, xDS and Envoy's admin off loopback although neither TLS nor credentials protect
+    /// Opens REST, xDS, Envoy's admin and the debugging ports off loopback although neither TLS nor credentials protect
     /// them. Whoever reaches the REST port then reads every key.
     #[arg(long, env = "KEYWARD_INSECURE_BIND")]
     pub insecure_bind: bool,

@@ -9,11 +9,14 @@
 //!
 //! It owns all mutable state; others read what it publishes.
 
+mod binding;
 mod report;
 mod review;
 mod start;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use report::words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLockWriteGuard};
@@ -34,10 +37,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::filter::Filter;
+use crate::metrics::Metrics;
 use crate::objects::{Effect, Objects};
 use crate::proxies::Proxies;
 use crate::published::{Published, SharedIndex};
 use crate::remembered::Remembered;
+use crate::retries::Retries;
 use crate::review::Question;
 use crate::rollout::Rollouts;
 use crate::workers::WorkersHandle;
@@ -97,6 +102,11 @@ pub(crate) struct ControlLoop {
     report_at: Option<Instant>,
     /// The reports of the last translation, without refusals.
     reports: Reports,
+    /// Addresses that could not be bound, to be tried again.
+    retries: Retries,
+    /// Why the port for developers is not open although it should be.
+    dev_mode_problem: watch::Receiver<Option<String>>,
+    metrics: Metrics,
 }
 
 /// What a role was told last.
@@ -133,7 +143,22 @@ impl ControlLoop {
             remember_due: false,
             report_at: None,
             reports: Reports::default(),
+            retries: Retries::default(),
+            dev_mode_problem: watch::channel(None).1,
+            metrics: Metrics::default(),
         }
+    }
+
+    /// Says in the status of the `Settings` what is wrong with the port for developers.
+    pub(crate) fn noticing(mut self, dev_mode_problem: watch::Receiver<Option<String>>) -> Self {
+        self.dev_mode_problem = dev_mode_problem;
+        self
+    }
+
+    /// Measures what it does.
+    pub(crate) fn measured_by(mut self, metrics: Metrics) -> Self {
+        self.metrics = metrics;
+        self
     }
 
     /// Runs until cancelled. A store that fails is retried; what was published stays.
@@ -167,6 +192,8 @@ impl ControlLoop {
                 },
                 Some(question) = questions.recv() => self.questions.push(question),
                 Some(event) = xds_events.recv() => self.on_xds_event(&event),
+                Ok(()) = self.dev_mode_problem.changed() => self.report_soon(),
+                () = sleep_until(self.retries.next().unwrap_or_else(Instant::now)), if self.retries.next().is_some() => self.try_again(),
                 () = sleep(ROLLOUT_STEP), if self.rollouts.pending() => self.roll_out(),
                 Ok(()) = acknowledged.changed(), if self.rollouts.holds_any() => self.roll_out(),
                 () = sleep_until(self.report_at.unwrap_or_else(Instant::now)), if self.report_at.is_some() => self.report(),
@@ -237,8 +264,10 @@ impl ControlLoop {
 
     /// Translates everything and tells everybody: keys first, then what uses them.
     fn publish(&mut self) {
+        let begun = Instant::now();
         let Output { mut proxies, reports, last_good, settings } =
             self.translator.translate(self.objects.input(), &self.settings, &self.last_good);
+        self.metrics.translated(begun.elapsed());
         self.last_good = last_good;
         let mut key_changes = std::mem::take(&mut self.key_changes);
         key_changes.push(Change::Watch(settings.watched_namespaces()));
@@ -322,7 +351,8 @@ impl ControlLoop {
                 tracing::info!(node = %client.node_id, role = %role(&client.node_key), "proxy connected")
             }
             XdsEvent::Disconnected => {
-                tracing::info!(node = %client.node_id, role = %role(&client.node_key), "proxy gone")
+                tracing::info!(node = %client.node_id, role = %role(&client.node_key), "proxy gone");
+                self.end_trials(client);
             }
             XdsEvent::Nacked(nack) => {
                 tracing::error!(
@@ -334,7 +364,9 @@ impl ControlLoop {
                     tracing::info!(role = %role(&client.node_key), "offering the filter again in another VM");
                     return self.publish();
                 }
-                if self.withhold() {
+                let withheld = self.withhold();
+                self.note_binding(client, nack);
+                if withheld {
                     // The refused version was taken for good until now.
                     self.last_good.clone_from(&self.confirmed);
                     return self.publish_change();
@@ -344,7 +376,10 @@ impl ControlLoop {
                 self.filter.accepted(&client.node_key);
                 self.confirm();
             }
-            XdsEvent::Acked(_) => self.confirm(),
+            XdsEvent::Acked(delivery) => {
+                self.note_bound(client, delivery);
+                self.confirm();
+            }
             XdsEvent::Restarted => {}
             _ => return,
         }

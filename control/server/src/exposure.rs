@@ -21,10 +21,20 @@ pub(crate) struct Exposure {
     pub(crate) rest: Option<TlsFiles>,
     /// Who needs a token there.
     pub(crate) rules: Rules,
+    /// Who needs a token on the debugging ports, which have the TLS of the REST port.
+    pub(crate) admin: AdminRules,
     /// TLS of the gRPC port, where proxies are then known by their certificates; none is plain.
     pub(crate) xds: Option<TlsFiles>,
     /// Whether the authority has to be made first.
     pub(crate) make_authority: bool,
+}
+
+/// Who needs a token on each of the debugging ports.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AdminRules {
+    pub(crate) stats: Rules,
+    pub(crate) snapshots: Rules,
+    pub(crate) dev_admin: Rules,
 }
 
 /// The folder of the certificates.
@@ -49,20 +59,29 @@ pub(crate) fn decide(args: &ServeArgs, has_tokens: bool) -> anyhow::Result<Expos
     }
     let rest = rest_files(args, &pki);
     let xds = args.xds_tls || (is_exposed(args.xds) && !args.insecure_bind);
-    if is_exposed(args.rest) && !args.insecure_bind {
+    let mut guarded = vec![
+        ("--rest", args.rest, "may read every key"),
+        ("--snapshots", args.snapshots, "may see everything but keys"),
+        ("--dev-admin", args.dev_admin, "may see everything but keys"),
+    ];
+    if args.start_stats_server {
+        guarded.push(("--stats", args.stats, "may see and change how the server works"));
+    }
+    for (flag, address, may) in guarded {
+        if !is_exposed(address) || args.insecure_bind {
+            continue;
+        }
         if rest.is_none() {
             bail!(
-                "--rest {} is not a loopback address, and this port has no TLS\n\
+                "{flag} {address} is not a loopback address, and this port has no TLS\n\
                  hint: say --tls, or --tls-cert and --tls-key; or --insecure-bind if whoever reaches the port \
-                 may read every key",
-                args.rest
+                 {may}",
             );
         }
         if !has_tokens {
             bail!(
-                "--rest {} is not a loopback address, and there are no tokens for it\n\
+                "{flag} {address} is not a loopback address, and there are no tokens for it\n\
                  hint: `keyward token create --role admin --data {}` makes one",
-                args.rest,
                 args.data.display()
             );
         }
@@ -85,15 +104,26 @@ pub(crate) fn decide(args: &ServeArgs, has_tokens: bool) -> anyhow::Result<Expos
             pki.display()
         );
     }
-    let open = is_exposed(args.rest) && rest.is_none();
-    let rules = match (args.require_token, open) {
-        (true, _) => Rules::Everybody,
-        (false, true) => Rules::Nobody,
-        // Also once the last token is deleted.
-        (false, false) if is_exposed(args.rest) => Rules::Everybody,
-        (false, false) => Rules::OffLoopback,
+    let rules = |address| rules(args, address, rest.is_some());
+    let admin = AdminRules {
+        stats: rules(args.stats),
+        snapshots: rules(args.snapshots),
+        dev_admin: rules(args.dev_admin),
     };
-    Ok(Exposure { rest, rules, xds: xds.then(|| xds_files(&pki)), make_authority: args.tls && !exists })
+    let rules = rules(args.rest);
+    let xds = xds.then(|| xds_files(&pki));
+    Ok(Exposure { rest, rules, admin, xds, make_authority: args.tls && !exists })
+}
+
+/// Who needs a token at an address.
+fn rules(args: &ServeArgs, address: SocketAddr, has_tls: bool) -> Rules {
+    match (args.require_token, is_exposed(address), has_tls) {
+        (true, ..) => Rules::Everybody,
+        (false, true, false) => Rules::Nobody,
+        // Also once the last token is deleted.
+        (false, true, true) => Rules::Everybody,
+        (false, false, _) => Rules::OffLoopback,
+    }
 }
 
 fn is_exposed(address: SocketAddr) -> bool {

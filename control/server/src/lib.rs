@@ -5,6 +5,7 @@
 //!                        │   └───▶ xDS cache ─▶ ADS (gRPC) ───────▶ Envoys
 //!                        └─▶ statuses ─▶ REST
 //! supervisor ─▶ one Envoy
+//! debugging ports ◀─ whatever all of these publish
 //! ```
 //!
 //! What it decides is decided in pure crates below it; here are the loop, the edges and the
@@ -12,6 +13,7 @@
 //! it holds.
 
 mod access;
+mod admin;
 mod args;
 mod compaction;
 mod control;
@@ -20,12 +22,14 @@ mod envoy;
 mod exposure;
 mod filter;
 pub mod logging;
+mod metrics;
 mod objects;
 mod ports;
 mod proxies;
 mod published;
 mod remembered;
 mod rest;
+mod retries;
 mod review;
 mod rollout;
 mod serve;

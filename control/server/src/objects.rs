@@ -23,10 +23,21 @@ pub(crate) struct Objects {
     broken: BTreeMap<ObjectKey, String>,
     /// The present version of each object that has a stored status.
     versions: OrdMap<ObjectKey, Version>,
-    /// Objects that a proxy has refused, in these versions, and what it said.
-    refused: BTreeMap<ObjectKey, (u64, String)>,
+    /// Objects that a proxy has refused.
+    refused: BTreeMap<ObjectKey, Refused>,
     /// Objects that nobody else reports on, and what there is to say of them.
     others: BTreeMap<ObjectKey, Vec<String>>,
+}
+
+/// That a proxy has refused an object.
+#[derive(Debug)]
+struct Refused {
+    /// In this version.
+    version: u64,
+    /// What it said.
+    why: String,
+    /// It is offered once more, and stands as refused until it is taken.
+    on_trial: bool,
 }
 
 /// What a change of the store comes to.
@@ -123,12 +134,37 @@ impl Objects {
     /// Whether it was not withheld before.
     pub(crate) fn withhold(&mut self, object: &ObjectKey, why: &str) -> bool {
         let Some(version) = self.revision_of(object) else { return false };
-        if self.refused.get(object).is_some_and(|(refused, _)| *refused == version) {
+        let standing = self.refused.get(object).filter(|refused| !refused.on_trial);
+        if standing.is_some_and(|refused| refused.version == version) {
             return false;
         }
-        self.refused.insert(object.clone(), (version, why.to_owned()));
+        let refused = Refused { version, why: why.to_owned(), on_trial: false };
+        self.refused.insert(object.clone(), refused);
         self.input.withheld.insert(object.clone());
         true
+    }
+
+    /// Offers an object once more that is withheld. Whether it was.
+    pub(crate) fn try_again(&mut self, object: &ObjectKey) -> bool {
+        match self.refused.get_mut(object) {
+            Some(refused) if !refused.on_trial => {
+                refused.on_trial = true;
+                self.input.withheld.remove(object)
+            }
+            _ => false,
+        }
+    }
+
+    /// An object that is on trial was taken, or there is nobody left who could refuse it.
+    pub(crate) fn absolve(&mut self, object: &ObjectKey) {
+        if self.refused.get(object).is_some_and(|refused| refused.on_trial) {
+            self.refused.remove(object);
+        }
+    }
+
+    /// The objects that a proxy has refused as they are.
+    pub(crate) fn refused(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.refused.keys()
     }
 
     /// What there is to say about objects that could not be decoded, or that a proxy has refused.
@@ -137,8 +173,8 @@ impl Objects {
         for (key, why) in &self.broken {
             reports.reject(key.clone(), why.clone());
         }
-        for (key, (_, why)) in &self.refused {
-            reports.reject(key.clone(), why.clone());
+        for (key, refused) in &self.refused {
+            reports.reject(key.clone(), refused.why.clone());
         }
         for (key, warnings) in &self.others {
             reports.accept(key.clone());

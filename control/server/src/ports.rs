@@ -59,8 +59,13 @@ pub(crate) async fn serve_grpc(
     }
 }
 
-/// Serves REST until cancelled; answers under way may still go out.
-pub(crate) async fn serve_rest<L>(listener: L, api: Router, stop: CancellationToken) -> anyhow::Result<()>
+/// Serves HTTP until cancelled; answers under way may still go out.
+pub(crate) async fn serve_http<L>(
+    what: &str,
+    listener: L,
+    api: Router,
+    stop: CancellationToken,
+) -> anyhow::Result<()>
 where
     L: Listener<Addr = SocketAddr>,
 {
@@ -73,7 +78,9 @@ where
     // Whatever the listener is, it then tells where a connection comes from.
     let listener = listener.tap_io(|_| {});
     tokio::select! {
-        served = axum::serve(listener, api).with_graceful_shutdown(stopped) => served.context("the REST port failed"),
+        served = axum::serve(listener, api).with_graceful_shutdown(stopped) => {
+            served.with_context(|| format!("the {what} failed"))
+        }
         // A client that hangs does not keep the server from stopping.
         () = given_up => Ok(()),
     }

@@ -79,7 +79,7 @@ fn skeleton(namespace: &str, name: &str) -> Value {
 }
 
 /// The object that shows a proxy.
-fn object(role: &str, proxy: &Proxy) -> Option<Value> {
+pub(crate) fn object(role: &str, proxy: &Proxy) -> Option<Value> {
     let (namespace, name) = role.split_once('~')?;
     let mut object = skeleton(namespace, name);
     object["spec"] = json!({ "listeners": proxy.listeners.iter().map(listener).collect::<Vec<_>>() });

@@ -1,6 +1,6 @@
 //! What the control loop published last: the source of every status.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use imbl::OrdMap;
@@ -43,6 +43,10 @@ pub(crate) struct Published {
     pub(crate) told: Arc<Proxies>,
     /// How the routes of each role have waited for keys.
     pub(crate) waits: BTreeMap<String, Waits>,
+    /// The objects whose present version a proxy refuses.
+    pub(crate) refused: BTreeSet<ObjectKey>,
+    /// Whether the `Settings` want a port for developers.
+    pub(crate) dev_mode: bool,
     /// What each proxy makes of the objects that it serves, by the proxy's name.
     pub(crate) proxies: BTreeMap<ObjectKey, BTreeMap<String, Report>>,
 }

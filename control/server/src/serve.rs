@@ -24,6 +24,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{self, AuditLog, Gatekeeper};
+use crate::admin::{self, Surfaces, Views};
 use crate::args::ServeArgs;
 use crate::compaction;
 use crate::control::{ControlLoop, Outlets};
@@ -31,7 +32,9 @@ use crate::edge::{Admission, KeyStream};
 use crate::envoy::{self, Identity, Supervisor, SupervisorOptions};
 use crate::exposure;
 use crate::filter::Filter;
-use crate::ports::{listen, reachable, serve_grpc, serve_rest};
+use crate::logging::LogControl;
+use crate::metrics::{CountingSink, Metrics, Sources, counted};
+use crate::ports::{listen, reachable, serve_grpc, serve_http};
 use crate::proxies;
 use crate::published::Published;
 use crate::rest::{self, HostGuard, Sync, Uses};
@@ -51,7 +54,8 @@ const XDS_EVENTS: usize = 1024;
 const KEEPALIVE: Duration = Duration::from_secs(5);
 
 /// Runs the control server until it is told to stop by SIGINT, SIGTERM or SIGHUP, or until a part of
-/// it fails. `filter` is the filter module that is used unless the arguments name another.
+/// it fails. `filter` is the filter module that is used unless the arguments name another, and
+/// `logs` is where the log levels are changed.
 ///
 /// Told to stop, it stops its Envoy as well. After a failure Envoy is left running: it serves on
 /// with what it holds, and the next control server adopts it.
@@ -59,10 +63,10 @@ const KEEPALIVE: Duration = Duration::from_secs(5);
 /// # Errors
 ///
 /// When something cannot be started, or when a part of the server fails.
-pub async fn serve(args: ServeArgs, filter: Bytes) -> anyhow::Result<()> {
+pub async fn serve(args: ServeArgs, filter: Bytes, logs: LogControl) -> anyhow::Result<()> {
     let stop = CancellationToken::new();
     let signals = signals()?;
-    let mut tasks = start(&args, filter, &stop).await?;
+    let mut tasks = start(&args, filter, logs, &stop).await?;
     tokio::select! {
         signal = signals => tracing::info!("stopping ({signal})"),
         Some(ended) = tasks.join_next() => {
@@ -86,6 +90,7 @@ pub async fn serve(args: ServeArgs, filter: Bytes) -> anyhow::Result<()> {
 async fn start(
     args: &ServeArgs,
     filter: Bytes,
+    logs: LogControl,
     stop: &CancellationToken,
 ) -> anyhow::Result<JoinSet<anyhow::Result<()>>> {
     let tokens = TokenFile::new(&args.data);
@@ -100,6 +105,7 @@ async fn start(
     let admission = if grpc_tls.is_some() { Admission::Certified } else { Admission::Anybody };
     let rest = listen(args.rest, "the REST API", "--rest").await?;
     let grpc = listen(args.xds, "xDS and the key stream", "--xds").await?;
+    let admin_ports = admin::open(args).await?;
     let resources = args.resources.as_deref().map(open_resources).transpose()?;
     let resources = resources.map(|folder| folder.that_may_be_empty(args.resources_may_be_empty));
     let envoy = if args.no_envoy { None } else { Some(find_envoy(args)?) };
@@ -122,6 +128,8 @@ async fn start(
     let (reviewer, questions) = Reviewer::new(store.clone(), reports.clone());
     let writer = writer.reviewed_by(Arc::new(reviewer));
     let (xds_sink, xds_events) = mpsc::channel(XDS_EVENTS);
+    let metrics = Metrics::default();
+    let (dev_mode_problem, notices) = watch::channel(None);
     let xds = keyward_xds::Cache::new();
     let settings = Settings {
         system_namespace: args.system_namespace.clone(),
@@ -142,12 +150,28 @@ async fn start(
     };
     let ads = AdsService::builder(xds.clone(), role_of)
         .admission(move |node, transport| admission.admit(&role_of(node), transport))
-        .events(xds_sink)
+        .events(CountingSink::new(metrics.clone(), xds_sink))
         .clock(SystemTime::now)
         .build();
     let workers = WorkersHandle::new();
-    let outlets = Outlets { keys, xds, ads: ads.clone(), workers: workers.clone(), published };
-    let control = ControlLoop::new(store.clone(), settings, Filter::new(filter), outlets);
+    let outlets = Outlets { keys, xds: xds.clone(), ads: ads.clone(), workers: workers.clone(), published };
+    let control = ControlLoop::new(store.clone(), settings, Filter::new(filter), outlets)
+        .noticing(notices)
+        .measured_by(metrics.clone());
+    metrics.read_from(Sources {
+        published: reports.clone(),
+        keys: key_view.clone(),
+        ads: ads.clone(),
+        workers: workers.clone(),
+    });
+    let views = Views {
+        store: store.clone(),
+        published: reports.clone(),
+        keys: key_view.clone(),
+        xds,
+        ads: ads.clone(),
+        workers: workers.clone(),
+    };
 
     let mut tasks = JoinSet::new();
     tasks.spawn(control.run(xds_events, questions, stop.clone()));
@@ -186,14 +210,27 @@ async fn start(
     tasks.spawn(statuses.run(stop.clone()));
     tasks.spawn(proxies::follow(writer.clone(), reports.clone(), stop.clone()));
 
+    let surfaces = Surfaces {
+        logging: Arc::new(logs),
+        metrics: metrics.clone(),
+        snapshots: Arc::new(views),
+        published: reports.clone(),
+        dev_mode_problem,
+        rules: exposure.admin,
+        tls: rest_tls.clone(),
+    };
+    surfaces.serve(args, admin_ports, &mut tasks, stop)?;
+
     let guard = HostGuard::of(args.rest);
     let gatekeeper = Gatekeeper::new(exposure.rules, tokens);
     let authorizer = Arc::new(gatekeeper.clone());
     let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, sync, uses);
-    let api = access::guarded(api, &gatekeeper);
+    let api = counted(access::guarded(api, &gatekeeper), &metrics);
     match rest_tls {
-        Some(config) => tasks.spawn(serve_rest(TlsListener::new(rest, config)?, api, stop.clone())),
-        None => tasks.spawn(serve_rest(rest, api, stop.clone())),
+        Some(config) => {
+            tasks.spawn(serve_http("REST port", TlsListener::new(rest, config)?, api, stop.clone()))
+        }
+        None => tasks.spawn(serve_http("REST port", rest, api, stop.clone())),
     };
 
     if let Some(envoy) = envoy {
@@ -225,11 +262,17 @@ async fn start(
 /// What no gateway may lead to. Envoys elsewhere have their admin on the same port, unless somebody chose
 /// another for them.
 fn own_ports(args: &ServeArgs, certified: bool) -> Vec<OwnPort> {
-    vec![
+    let mut ports = vec![
         OwnPort { address: args.rest, service: OwnService::Rest },
         OwnPort { address: args.xds, service: OwnService::Xds { certified } },
         OwnPort { address: args.admin, service: OwnService::Admin },
-    ]
+        OwnPort { address: args.snapshots, service: OwnService::Snapshots },
+        OwnPort { address: args.dev_admin, service: OwnService::DevMode },
+    ];
+    if args.start_stats_server {
+        ports.push(OwnPort { address: args.stats, service: OwnService::Debug });
+    }
+    ports
 }
 
 fn has_tokens(tokens: &TokenFile) -> anyhow::Result<bool> {

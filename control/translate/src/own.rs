@@ -49,6 +49,12 @@ pub enum OwnService {
     },
     /// Envoy's own admin.
     Admin,
+    /// How the control server works. It asks as the REST API does.
+    Debug,
+    /// What the control server holds. It asks as the REST API does.
+    Snapshots,
+    /// The same under other paths, when the `Settings` say so. It asks as the REST API does.
+    DevMode,
 }
 
 /// Whether a host is a port of ours.
@@ -68,16 +74,15 @@ pub(crate) fn problem(ports: &[OwnPort], host: &StaticHost) -> Option<String> {
 /// What is wrong with checking the health of a host, if it may be the REST API: the checks are Envoy's own
 /// requests, which bear no mark.
 pub(crate) fn health_check_problem(ports: &[OwnPort], host: &StaticHost) -> Option<String> {
-    if !may_be_rest(ports, host) {
-        return None;
-    }
+    let OwnPort { service, .. } = marked(ports).find(|port| port.leads(host) != Leads::Elsewhere)?;
+    let (name, flag) = (service.name(), service.flag());
     let otherwise = match &host.addr {
-        HostAddr::Dns(_) => "name the host by its address, or give Keyward another port with --rest",
-        HostAddr::Ip(_) => "or give Keyward one address, or another port, with --rest",
+        HostAddr::Dns(_) => "name the host by its address, or give Keyward another port",
+        HostAddr::Ip(_) => "or give Keyward one address, or another port,",
     };
     Some(format!(
-        "healthChecks: the host {} may turn out to be Keyward's own REST API, which could not tell a health \
-         check from a request of this machine: leave healthChecks out, {otherwise}",
+        "healthChecks: the host {} may turn out to be Keyward's own {name}, which could not tell a health \
+         check from a request of this machine: leave healthChecks out, {otherwise} with {flag}",
         shown(host)
     ))
 }
@@ -93,10 +98,13 @@ pub(crate) fn binding_problem(ports: &[OwnPort], address: SocketAddr) -> Option<
     ))
 }
 
-/// Whether a host may be the REST API.
+/// Whether a host may be the REST API, or another port that knows requests of a gateway by their mark.
 pub(crate) fn may_be_rest(ports: &[OwnPort], host: &StaticHost) -> bool {
-    let mut rest = ports.iter().filter(|port| port.service == OwnService::Rest);
-    rest.any(|port| port.leads(host) != Leads::Elsewhere)
+    marked(ports).any(|port| port.leads(host) != Leads::Elsewhere)
+}
+
+fn marked(ports: &[OwnPort]) -> impl Iterator<Item = &OwnPort> {
+    ports.iter().filter(|port| port.service.knows_the_mark())
 }
 
 /// The IPv4 address that an IPv6 address stands for, where it does: mapped, compatible, or for a translator
@@ -187,6 +195,9 @@ impl OwnService {
             Self::Rest => "REST API",
             Self::Xds { .. } => "xDS port",
             Self::Admin => "Envoy admin",
+            Self::Debug => "debug port",
+            Self::Snapshots => "snapshot port",
+            Self::DevMode => "dev-mode port",
         }
     }
 
@@ -196,13 +207,21 @@ impl OwnService {
             Self::Rest => "--rest",
             Self::Xds { .. } => "--xds",
             Self::Admin => "--admin",
+            Self::Debug => "--stats",
+            Self::Snapshots => "--snapshots",
+            Self::DevMode => "--dev-admin",
         }
+    }
+
+    /// Whether it knows requests of a gateway by [`GATEWAY_MARK`].
+    fn knows_the_mark(self) -> bool {
+        matches!(self, Self::Rest | Self::Debug | Self::Snapshots | Self::DevMode)
     }
 
     /// Whether it asks who somebody is, even of those who come from a gateway.
     fn is_guarded(self) -> bool {
         match self {
-            Self::Rest => true,
+            Self::Rest | Self::Debug | Self::Snapshots | Self::DevMode => true,
             Self::Xds { certified } => certified,
             Self::Admin => false,
         }

@@ -8,7 +8,7 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 use super::model::{ClientTls, HostTls};
 use crate::paths;
@@ -38,9 +38,19 @@ fn roots(name: &str) -> anyhow::Result<Arc<RootCertStore>> {
     Ok(Arc::new(roots))
 }
 
+/// The versions that are spoken.
+fn versions(only: Option<&str>) -> anyhow::Result<Vec<&'static SupportedProtocolVersion>> {
+    Ok(match only {
+        None => rustls::ALL_VERSIONS.to_vec(),
+        Some("1.2") => vec![&rustls::version::TLS12],
+        Some("1.3") => vec![&rustls::version::TLS13],
+        Some(other) => bail!("TLS version {other:?} is neither 1.2 nor 1.3"),
+    })
+}
+
 /// How a host speaks TLS. It takes both versions of HTTP.
 pub(super) fn server(tls: &HostTls) -> anyhow::Result<Arc<ServerConfig>> {
-    let builder = ServerConfig::builder();
+    let builder = ServerConfig::builder_with_protocol_versions(&versions(tls.version.as_deref())?);
     let builder = match &tls.client_ca {
         None => builder.with_no_client_auth(),
         Some(ca) => builder.with_client_cert_verifier(WebPkiClientVerifier::builder(roots(ca)?).build()?),
@@ -52,14 +62,9 @@ pub(super) fn server(tls: &HostTls) -> anyhow::Result<Arc<ServerConfig>> {
 
 /// How a client speaks TLS.
 pub(super) fn client(tls: &ClientTls) -> anyhow::Result<Arc<ClientConfig>> {
-    let versions = match tls.version.as_deref() {
-        None => rustls::ALL_VERSIONS,
-        Some("1.2") => &[&rustls::version::TLS12],
-        Some("1.3") => &[&rustls::version::TLS13],
-        Some(other) => bail!("TLS version {other:?} is neither 1.2 nor 1.3"),
-    };
     let verifier = WebPkiServerVerifier::builder(roots(&tls.ca)?).build()?;
-    let builder = ClientConfig::builder_with_protocol_versions(versions).with_webpki_verifier(verifier);
+    let builder = ClientConfig::builder_with_protocol_versions(&versions(tls.version.as_deref())?)
+        .with_webpki_verifier(verifier);
     let mut config = match &tls.certificate {
         None => builder.with_no_client_auth(),
         Some(name) => builder.with_client_auth_cert(chain(name)?, key(name)?)?,

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
+use hyper::http::response::Builder;
 use hyper::{HeaderMap, Request, Response, StatusCode, Version};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::certificates;
-use super::model::{Answer, HostSetup};
+use super::model::{Answer, HostSetup, Values};
 use super::serve::{self, Peer, Server};
 use crate::stack::TEST_ID_HEADER;
 
@@ -90,16 +91,13 @@ async fn answer(
         http: if head.version == Version::HTTP_2 { 2 } else { 1 },
         peer,
     };
-    let mut response = Response::builder().header(HOST_HEADER, &at);
+    let response = Response::builder().header(HOST_HEADER, &at);
     let Some(plan) = plan(&shared, arrival) else {
+        let response = with(response, &setup.health_headers);
         return Ok(response.status(setup.health.or(setup.status).unwrap_or(200)).body(Full::default())?);
     };
     tokio::time::sleep(Duration::from_millis(plan.delay_ms)).await;
-    for (name, values) in &plan.headers {
-        for value in values.iter() {
-            response = response.header(name, value);
-        }
-    }
+    let response = with(response, &plan.headers);
     if let (Some(protocol), Some(upgraded)) = (upgrade, upgraded) {
         tokio::spawn(mirror(upgraded));
         let switching = response.status(StatusCode::SWITCHING_PROTOCOLS);
@@ -110,6 +108,15 @@ async fn answer(
     }
     let status = plan.status.or(setup.status).unwrap_or(200);
     Ok(response.status(status).body(plan.body.unwrap_or(at).into())?)
+}
+
+fn with(mut response: Builder, headers: &BTreeMap<String, Values>) -> Builder {
+    for (name, values) in headers {
+        for value in values.iter() {
+            response = response.header(name, value);
+        }
+    }
+    response
 }
 
 /// Sends everything back that comes.

@@ -29,6 +29,9 @@ pub(super) struct HostSetup {
     pub(super) down: bool,
     /// The status for every request that does not come from a test: health checks.
     pub(super) health: Option<u16>,
+    /// Headers of the answers to those.
+    #[serde(default)]
+    pub(super) health_headers: BTreeMap<String, Values>,
     /// The status for every request, unless the request says otherwise.
     pub(super) status: Option<u16>,
     /// It speaks TLS.
@@ -43,6 +46,8 @@ pub(super) struct HostTls {
     pub(super) certificate: String,
     /// Clients need a certificate of this authority.
     pub(super) client_ca: Option<String>,
+    /// The only version that it speaks: `1.2` or `1.3`.
+    pub(super) version: Option<String>,
 }
 
 /// A request and what has to become of it.

@@ -53,6 +53,7 @@ pub struct Stack {
     gateway: SocketAddr,
     gateway_tls: SocketAddr,
     admin: SocketAddr,
+    snapshots: SocketAddr,
 }
 
 fn temporary(place: &Path) -> anyhow::Result<TempDir> {
@@ -94,10 +95,21 @@ impl Stack {
         let data = if memory.is_dir() { temporary(memory) } else { temporary(&std::env::temp_dir()) }?;
         let upstream = Upstream::start()?;
         let (rest, xds, gateway, admin) = (loopback()?, loopback()?, loopback()?, loopback()?);
-        let gateway_tls = loopback()?;
+        let (gateway_tls, snapshots) = (loopback()?, loopback()?);
         let server = None;
-        let mut stack =
-            Self { options, folder, data, server, upstream, rest, xds, gateway, gateway_tls, admin };
+        let mut stack = Self {
+            options,
+            folder,
+            data,
+            server,
+            upstream,
+            rest,
+            xds,
+            gateway,
+            gateway_tls,
+            admin,
+            snapshots,
+        };
         for words in stack.options.before.clone() {
             stack.run(&words)?;
         }
@@ -125,6 +137,7 @@ impl Stack {
             .args(["--gateway", &self.gateway.to_string()])
             .args(["--gateway-tls", &self.gateway_tls.to_string()])
             .args(["--admin", &self.admin.to_string()])
+            .args(["--snapshots", &self.snapshots.to_string()])
             .args(["--envoy-concurrency", &self.options.concurrency.to_string()])
             .args(["--wait-for-keys", &self.options.wait_for_keys.as_millis().to_string()])
             .args(["--log-level", "debug"])
@@ -258,6 +271,12 @@ impl Stack {
     #[must_use]
     pub fn admin(&self) -> SocketAddr {
         self.admin
+    }
+
+    /// Address of the snapshot port of the control server.
+    #[must_use]
+    pub fn snapshots(&self) -> SocketAddr {
+        self.snapshots
     }
 
     /// The folder of this stack, with the log of the control server.

@@ -82,7 +82,7 @@ impl Server {
 
     fn command(&self, flags: &str) -> Command {
         let mut command = Command::new(paths::keyward().unwrap());
-        command.args(["serve", "--no-envoy"]);
+        command.args(["serve", "--no-envoy", "--snapshots", "127.0.0.1:0"]);
         for (flag, address) in [("--rest", self.rest), ("--xds", self.xds)] {
             if !flags.contains(&format!("{flag} ")) {
                 command.args([flag, &address.to_string()]);

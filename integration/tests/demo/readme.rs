@@ -152,6 +152,12 @@ async fn the_examples_do_what_the_readme_says() -> Result {
     let answer = stack::paste(&stack.with_ports(status)).await?;
     assert!(answer.contains(r#""status":{"#), "{answer}");
 
+    // What the server holds.
+    let (_, rest) = readme.split_once("For people: `").context("the README shows no snapshot")?;
+    let (snapshot, _) = rest.split_once('`').context("the command has no end")?;
+    let answer = stack::paste(&stack.with_ports(snapshot)).await?;
+    assert!(answer.contains("\n  \"data\": {") && answer.contains("\"identity\": \""), "{answer}");
+
     // The metrics, and nothing but them.
     let (_, rest) = readme.split_once("Envoy's stats: `").context("the README names no metrics")?;
     let (metrics, _) = rest.split_once('`').context("the command has no end")?;

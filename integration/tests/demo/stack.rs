@@ -27,6 +27,7 @@ pub(super) struct Ports {
     rest: u16,
     xds: u16,
     admin: u16,
+    snapshots: u16,
     upstream: u16,
 }
 
@@ -76,9 +77,9 @@ fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
 
 impl Stack {
     pub(super) fn new() -> anyhow::Result<Self> {
-        let [gateway, rest, xds, admin, upstream] = free_ports()?;
+        let [gateway, rest, xds, admin, snapshots, upstream] = free_ports()?;
         Ok(Self {
-            ports: Ports { gateway, rest, xds, admin, upstream },
+            ports: Ports { gateway, rest, xds, admin, snapshots, upstream },
             folder: tempfile::tempdir()?,
             keyward: paths::keyward()?,
         })
@@ -121,6 +122,7 @@ impl Stack {
             ("REST", self.ports.rest),
             ("XDS", self.ports.xds),
             ("ADMIN", self.ports.admin),
+            ("SNAPSHOTS", self.ports.snapshots),
             ("UPSTREAM", self.ports.upstream),
         ] {
             command.env(format!("KEYWARD_{name}_PORT"), port.to_string());
@@ -129,11 +131,16 @@ impl Stack {
 
     /// A line of the documentation with the ports of this stack.
     pub(super) fn with_ports(&self, line: &str) -> String {
-        [(8080, self.ports.gateway), (9080, self.ports.rest), (19000, self.ports.admin)]
-            .into_iter()
-            .fold(line.to_owned(), |line, (usual, ours)| {
-                line.replace(&format!("127.0.0.1:{usual}"), &format!("127.0.0.1:{ours}"))
-            })
+        [
+            (8080, self.ports.gateway),
+            (9080, self.ports.rest),
+            (9095, self.ports.snapshots),
+            (19000, self.ports.admin),
+        ]
+        .into_iter()
+        .fold(line.to_owned(), |line, (usual, ours)| {
+            line.replace(&format!("127.0.0.1:{usual}"), &format!("127.0.0.1:{ours}"))
+        })
     }
 
     /// The folder that the data folder is in, and its name there.

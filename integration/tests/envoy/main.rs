@@ -1,5 +1,7 @@
 //! Tests of the whole: the real control server with the real Envoy. Each has its own.
 
+mod admin;
+mod answers;
 mod bypass;
 mod cases;
 mod durability;

@@ -304,7 +304,8 @@ fn a_server_without_its_folder_does_not_start() {
     let missing = data.path().join("missing");
     for (path, why) in [(missing.as_path(), "cannot be read"), (Path::new("/dev/null"), "is not a folder")] {
         let mut command = Command::new(&keyward);
-        command.args(["serve", "--no-envoy", "--rest", "127.0.0.1:0", "--xds", "127.0.0.1:0", "--data"]);
+        command.args(["serve", "--no-envoy", "--rest", "127.0.0.1:0", "--xds", "127.0.0.1:0"]);
+        command.args(["--snapshots", "127.0.0.1:0", "--data"]);
         let output = command.arg(data.path()).arg("--resources").arg(path).output().expect("it runs");
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{told}");

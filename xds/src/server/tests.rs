@@ -116,6 +116,11 @@ async fn a_refusal_is_told_remembered_and_can_be_forgiven() {
     client.subscribe("RDS", &["barrier"]).await;
     assert_eq!(client.receive().await, "RDS: -barrier");
     assert_eq!(service.retry_rejected("envoy-1"), 1);
+    assert_eq!(client.refuse("listener bad: no such filter").await, "LDS: bad=1");
+    until("the refusal stands again", || rejected() == 1).await;
+    assert_eq!(service.retry_resource("envoy-1", url("LDS"), "good"), 0);
+    assert_eq!(service.retry_resource("envoy-2", url("LDS"), "bad"), 0);
+    assert_eq!(service.retry_resource("envoy-1", url("LDS"), "bad"), 1);
     assert_eq!(client.receive().await, "LDS: bad=1");
     until("nothing is refused", || rejected() == 0).await;
 

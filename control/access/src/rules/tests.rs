@@ -208,6 +208,27 @@ fn a_refusal_says_what_is_missing() {
 }
 
 #[test]
+fn the_server_is_operated_by_admins_of_everything() {
+    let operate = |role: Role, namespaces: &[&str]| {
+        let namespaces = namespaces.iter().map(|namespace| (*namespace).to_owned()).collect();
+        let identity = Identity::Token { name: TokenName::new("some").unwrap(), role, namespaces };
+        authorize(identity, &Action::Operate).map(|_| ()).map_err(|status| (status.code, status.message))
+    };
+    assert_eq!(operate(Role::Admin, &[]), Ok(()));
+    for (role, namespaces, missing) in [
+        (Role::Editor, &[][..], "its role is editor, and this needs the role admin"),
+        (Role::Viewer, &[], "its role is viewer, and this needs the role admin"),
+        (Role::Admin, &["a", "b"], "it is for these namespaces only, and this is about all of them: a, b"),
+    ] {
+        let message = format!("the token some cannot do this: {missing}");
+        assert_eq!(operate(role, namespaces), Err((403, message)));
+    }
+    for identity in [Identity::Loopback, Identity::Anonymous] {
+        assert!(authorize(identity, &Action::Operate).is_ok());
+    }
+}
+
+#[test]
 fn anybody_who_is_somebody_may_discover() {
     for seed in [1, 3, 4] {
         let token = token(seed);

@@ -79,6 +79,12 @@ pub struct Ports {
           value_parser = port())]
     pub admin: u16,
 
+    /// Port of the control server's snapshots.
+    #[arg(long = "snapshots-port", env = "KEYWARD_SNAPSHOTS_PORT", default_value_t = 9095, value_name = "PORT",
+          value_parser = port())]
+    #[serde(default)]
+    pub snapshots: u16,
+
     /// Port of the echo upstream.
     #[arg(long = "upstream-port", env = "KEYWARD_UPSTREAM_PORT", default_value_t = 8081, value_name = "PORT",
           value_parser = port())]
@@ -132,12 +138,13 @@ pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
 
 impl Ports {
     /// Every port with what listens there and the flag and variable that choose another.
-    pub(super) fn all(&self) -> [(u16, &'static str, &'static str, &'static str); 5] {
+    pub(super) fn all(&self) -> [(u16, &'static str, &'static str, &'static str); 6] {
         [
             (self.gateway, "the gateway", "--gateway-port", "KEYWARD_GATEWAY_PORT"),
             (self.rest, "the REST API", "--rest-port", "KEYWARD_REST_PORT"),
             (self.xds, "xDS", "--xds-port", "KEYWARD_XDS_PORT"),
             (self.admin, "Envoy's admin", "--admin-port", "KEYWARD_ADMIN_PORT"),
+            (self.snapshots, "the snapshot port", "--snapshots-port", "KEYWARD_SNAPSHOTS_PORT"),
             (self.upstream, "the echo upstream", "--upstream-port", "KEYWARD_UPSTREAM_PORT"),
         ]
     }

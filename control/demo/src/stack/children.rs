@@ -69,6 +69,7 @@ impl Children {
             ("--xds", ports.xds),
             ("--gateway", ports.gateway),
             ("--admin", ports.admin),
+            ("--snapshots", ports.snapshots),
         ] {
             command.extend([flag.into(), loopback(port).to_string().into()]);
         }

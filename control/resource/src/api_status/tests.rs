@@ -31,6 +31,23 @@ fn a_missing_object_is_named_as_kubectl_prints_it() {
 }
 
 #[test]
+fn whoever_asks_in_another_group_is_answered_in_it() {
+    let service = of("VirtualService");
+    let (_, alias) = kind::by_path("gateway.solo.io", "v1", "virtualservices").expect("an alias");
+    let missing = body(&ApiStatus::not_found(service, "x").as_asked(service, alias));
+    assert_eq!(missing["message"], "virtualservices.gateway.solo.io \"x\" not found");
+    assert_eq!(missing["details"]["group"], "gateway.solo.io");
+    let error = FieldError::new("spec.a", FieldErrorReason::Required, "Required value: a");
+    let invalid = body(&ApiStatus::invalid(service, "x", &[error]).as_asked(service, alias));
+    assert_eq!(
+        invalid["message"],
+        "VirtualService.gateway.solo.io \"x\" is invalid: spec.a: Required value: a"
+    );
+    let own = ApiStatus::not_found(service, "x");
+    assert_eq!(own.clone().as_asked(service, service.group_version), own);
+}
+
+#[test]
 fn every_mistake_is_a_cause() {
     let one = FieldError::new("spec.a", FieldErrorReason::Required, "Required value: a");
     let two = FieldError::new("spec.b", FieldErrorReason::NotSupported, "is not supported");

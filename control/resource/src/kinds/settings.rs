@@ -40,6 +40,8 @@ pub struct Settings {
     pub preflight_needs_key: bool,
     /// How often proxies report which keys were used, in milliseconds. Unset: every ten seconds.
     pub usage_report_ms: Option<u32>,
+    /// There is a port for developers.
+    pub dev_mode: bool,
     /// Things that validation let pass but that deserve a Warning in the status.
     pub warnings: Vec<String>,
 }
@@ -78,6 +80,8 @@ pub(crate) static KIND: Kind = Kind {
     read,
 };
 
+/// What is said of the dev mode while it is on.
+const DEV_MODE: &str = "spec.devMode is deprecated: the admin port shows the same (9095, /snapshots)";
 const DEFAULT_CODE: u16 = 404;
 /// How often uses of keys may be reported: proxies look at the time once a second.
 const REPORT_INTERVALS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3_600);
@@ -87,14 +91,16 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
     let spec = fields.required("spec", "Settings need a spec")?.object(&tables::SPEC)?;
     let mut inert = Inert::default();
     inert.look(&spec, "spec", tables::INERT);
-    // Fields without an effect are read all the same: what is in them must be what they are for.
-    spec.flag("devMode", false);
+    let dev_mode = spec.flag("devMode", false);
     let watch_namespaces = spec.or("watchNamespaces", Vec::new(), watch_namespaces);
     let gloo = spec.or("gloo", Gloo::default(), |node| gloo(node, &mut inert));
     let gateway = spec.or("gateway", Gateway::default(), |node| gateway(node, &mut inert));
     let extauth = spec.or("extauth", Extauth::default(), |node| extauth(node, &mut inert));
     let (gloo, gateway, extauth) = (gloo?, gateway?, extauth?);
     let mut warnings = inert.warnings();
+    if dev_mode == Some(true) {
+        warnings.push(DEV_MODE.to_owned());
+    }
     if meta.name != SETTINGS_NAME {
         warnings.push(format!("only the Settings named {SETTINGS_NAME:?} have an effect"));
     }
@@ -109,6 +115,7 @@ fn read(fields: &Object<'_>, meta: Meta) -> Option<Resource> {
         user_id_header: extauth.user_id_header,
         preflight_needs_key: extauth.preflight_needs_key,
         usage_report_ms: extauth.usage_report_ms,
+        dev_mode: dev_mode?,
         warnings,
     }))
 }
@@ -299,6 +306,7 @@ impl Settings {
             user_id_header: None,
             preflight_needs_key: false,
             usage_report_ms: None,
+            dev_mode: false,
             warnings: Vec::new(),
         }
     }

@@ -83,7 +83,7 @@ static VIRTUAL_HOST: Message = Message {
             "domains",
             Type::STRING_LIST,
             "The host names that are matched: a name, `*.suffix`, `prefix.*` or `*`. None means `*`. Names \
-             match in any case and on every port. On one gateway a domain belongs to one VirtualService.",
+             match in any case and on every port; a port in a name is left out, with a warning. On one gateway a domain belongs to one VirtualService.",
         ),
         Field::new(
             "routes",

@@ -17,6 +17,7 @@ const MAX_WORDS: usize = 1024;
 
 /// The kind that shows what a proxy is told.
 const PROXY: &str = "Proxy";
+const SETTINGS: &str = "Settings";
 
 /// A resource that a proxy refuses as it is told now.
 struct Refusal {
@@ -29,7 +30,7 @@ struct Refusal {
 
 /// The words of a proxy on one line, without what they must not bring along: Envoy keeps contents of secrets out of
 /// its messages, and no PEM block gets through here if it ever does not.
-pub(super) fn words(message: &str) -> String {
+pub(crate) fn words(message: &str) -> String {
     /// How every key and certificate begins.
     const PEM: &str = "-----BEGIN";
     let message = message.trim();
@@ -126,6 +127,10 @@ impl ControlLoop {
             }
         }
         self.report_proxies(&mut reports);
+        self.report_dev_mode(&mut reports);
+        let mut refused: BTreeSet<ObjectKey> = self.objects.refused().cloned().collect();
+        let is_refused = |of: &BTreeMap<String, Report>| of.values().any(|one| one.state == State::Rejected);
+        refused.extend(proxies.iter().filter(|(_, of)| is_refused(of)).map(|(object, _)| object.clone()));
         let published = Published {
             revision: Some(self.revision),
             reviews: Some(self.reviews()),
@@ -134,6 +139,8 @@ impl ControlLoop {
             versions: self.objects.versions().clone(),
             told: Arc::clone(&self.proxies),
             waits: self.rollouts.waits(),
+            refused,
+            dev_mode: self.last_good.settings().is_some_and(|settings| settings.dev_mode),
             proxies,
         };
         self.outlets.published.send_replace(Arc::new(published));
@@ -168,6 +175,15 @@ impl ControlLoop {
                 let message = words(&refused.message);
                 reports.reject(object.clone(), format!("proxy {node} refuses {name}: {message}"));
             }
+        }
+    }
+
+    /// Says in the status of the `Settings` why their port for developers is not open.
+    fn report_dev_mode(&self, reports: &mut Reports) {
+        let Some(settings) = self.last_good.settings().filter(|settings| settings.dev_mode) else { return };
+        if let Some(problem) = &*self.dev_mode_problem.borrow() {
+            let object = ObjectKey::new(SETTINGS, &settings.meta.namespace, &settings.meta.name);
+            reports.warn(object, problem.clone());
         }
     }
 

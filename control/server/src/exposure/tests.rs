@@ -81,6 +81,38 @@ fn off_loopback_rest_needs_tls_and_tokens() {
 }
 
 #[test]
+fn so_do_the_debugging_ports() {
+    for flag in ["--snapshots", "--dev-admin", "--start-stats-server --stats"] {
+        let name = flag.rsplit(' ').next().unwrap();
+        for (more, tokens, missing) in
+            [("", true, "this port has no TLS"), (" --tls", false, "there are no tokens")]
+        {
+            let text = decided(&format!("{flag} 0.0.0.0:1{more}"), tokens, true);
+            let says = format!("{name} 0.0.0.0:1 is not a loopback address, and {missing}");
+            assert!(text.starts_with(&says), "{text}");
+        }
+        for flags in [format!("{flag} 0.0.0.0:1 --tls"), format!("{flag} 0.0.0.0:1 --insecure-bind")] {
+            assert!(decided(&flags, true, true).starts_with("rest "), "{flags}");
+        }
+    }
+    // A port that is not opened is open to nobody.
+    assert!(decided("--stats 0.0.0.0:1", false, false).starts_with("rest "));
+}
+
+#[test]
+fn who_needs_a_token_on_them_is_as_with_rest() {
+    let rules = |flags: &str| {
+        let words = ["serve"].into_iter().chain(flags.split_whitespace());
+        let admin = decide(&Cli::try_parse_from(words).unwrap().args, true).unwrap().admin;
+        [admin.stats, admin.snapshots, admin.dev_admin]
+    };
+    assert_eq!(rules(""), [Rules::OffLoopback; 3]);
+    assert_eq!(rules("--require-token"), [Rules::Everybody; 3]);
+    assert_eq!(rules("--tls --snapshots 0.0.0.0:1")[1], Rules::Everybody);
+    assert_eq!(rules("--insecure-bind --snapshots 0.0.0.0:1")[1], Rules::Nobody);
+}
+
+#[test]
 fn off_loopback_proxies_need_certificates() {
     let text = decided("--xds 0.0.0.0:1", false, false);
     assert!(

@@ -56,13 +56,18 @@ pub(crate) fn router(
         .merge(whose)
         .merge(Router::new().route(usage::PATH, get(usage::usage)).with_state(uses))
         .layer(Extension(authorizer));
-    Router::new()
+    let all = Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(readyz))
         .with_state(published)
         .merge(proof)
-        .fallback_service(api.router())
-        .layer(axum::middleware::from_fn_with_state(guard, guard::check))
+        .fallback_service(api.router());
+    guarded(all, guard)
+}
+
+/// A port that keeps web pages out.
+pub(crate) fn guarded(router: Router, guard: HostGuard) -> Router {
+    router.layer(axum::middleware::from_fn_with_state(guard, guard::check))
 }
 
 async fn readyz(State(published): State<Reports>) -> (StatusCode, &'static str) {

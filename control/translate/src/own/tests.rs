@@ -150,3 +150,23 @@ fn no_gateway_listens_where_keyward_does() {
         }
     }
 }
+
+#[test]
+fn the_debugging_ports_are_guarded_as_rest_is() {
+    for (service, name, flag) in [
+        (OwnService::Debug, "debug port", "--stats"),
+        (OwnService::Snapshots, "snapshot port", "--snapshots"),
+        (OwnService::DevMode, "dev-mode port", "--dev-admin"),
+    ] {
+        let ports = [port("127.0.0.1:9095", service)];
+        let there = problem(&ports, &host("127.0.0.1", 9095)).unwrap();
+        assert!(there.contains(&format!("is Keyward's own {name}")), "{there}");
+        let named = host("example.com", 9095);
+        assert_eq!(problem(&ports, &named), None);
+        assert!(may_be_rest(&ports, &named));
+        let checked = health_check_problem(&ports, &named).unwrap();
+        assert!(checked.contains(name) && checked.ends_with(flag), "{checked}");
+        let bound = binding_problem(&ports, "0.0.0.0:9095".parse().unwrap()).unwrap();
+        assert!(bound.contains(name) && bound.ends_with(flag), "{bound}");
+    }
+}

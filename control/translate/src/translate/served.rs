@@ -9,7 +9,7 @@ use keyward_resource::kinds::secret::TlsSecret;
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
-use self::rounds::{Before, Candidate, claim};
+use self::rounds::{Before, Candidate, claim, claim_where_free};
 use super::age;
 use super::claims::{Claims, Conflict};
 use super::gateways::Binding;
@@ -172,10 +172,17 @@ pub(super) fn choose(
         }
         let Ok(tls) = resolve(good, Versions::LastGood) else { continue };
         let terms = tls.as_ref().map(|tls| &tls.terms);
-        if claim(good, terms, bindings, &mut claims).is_empty() {
+        // A version that never was in force is served everywhere or not at all.
+        let (taken, left_out) = match before {
+            Some(_) => claim_where_free(good, terms, bindings, &mut claims),
+            None if claim(good, terms, bindings, &mut claims).is_empty() => (1, 0),
+            None => (0, 1),
+        };
+        if taken > 0 || left_out == 0 {
             remembered.insert(reference.clone(), Arc::clone(good));
             let generation = good.meta.generation;
-            let reason = format!("the last good version, generation {generation}, is served instead");
+            let place = if left_out > 0 { " where nobody else has what it asks for" } else { "" };
+            let reason = format!("the last good version, generation {generation}, is served instead{place}");
             reports.reject(key.clone(), reason);
             replaced.insert(reference.clone());
             chosen.insert(reference, Chosen { version: Arc::clone(good), tls });

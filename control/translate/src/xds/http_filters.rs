@@ -34,8 +34,8 @@ pub const GUARD_NAME: &str = "envoy.filters.http.rbac";
 pub const FAULT_NAME: &str = "envoy.filters.http.fault";
 /// Answers and marks cross-origin requests.
 pub const CORS_NAME: &str = "envoy.filters.http.cors";
-/// Removes the identity from trailers.
-const TRAILERS_NAME: &str = "envoy.filters.http.header_mutation";
+/// Removes the identity from answers, and from all trailers.
+const STRIP_NAME: &str = "envoy.filters.http.header_mutation";
 /// Sends the request on.
 const ROUTER_NAME: &str = "envoy.filters.http.router";
 
@@ -63,8 +63,8 @@ pub(super) fn chain(settings: &Settings, auth_headers: &BTreeSet<String>) -> Vec
     }
     filters.extend([
         // Before the router: behind it nothing sees request trailers. On every route, since the
-        // identity of an open route must not be the client's choice either.
-        trailers(auth_headers),
+        // identity of an open route must not be the client's choice either, nor the answer's affair.
+        strip(settings, auth_headers),
         // Envoy wants it last.
         router(),
     ]);
@@ -158,14 +158,18 @@ fn deny_all() -> Rbac {
     Rbac { rules: Some(rules), ..Rbac::default() }
 }
 
-fn trailers(auth_headers: &BTreeSet<String>) -> HttpFilter {
+/// What the route configuration removes from answers it does not remove from one with which an upstream
+/// declines an upgrade: Envoy makes a reply of its own of that, and copies the headers of the upstream
+/// into it after it has applied those of the route. Filters see every answer as it goes out.
+fn strip(settings: &Settings, auth_headers: &BTreeSet<String>) -> HttpFilter {
     let mutations = Mutations {
+        response_mutations: identity::removals(&settings.identity_header),
         request_trailers_mutations: identity::removals_of(auth_headers),
         response_trailers_mutations: identity::removals_of(auth_headers),
         ..Mutations::default()
     };
     let config = HeaderMutation { mutations: Some(mutations), ..HeaderMutation::default() };
-    native(TRAILERS_NAME, encode::any(&config))
+    native(STRIP_NAME, encode::any(&config))
 }
 
 /// The router of every listener, also of the one for unknown nodes.

@@ -1,5 +1,7 @@
 //! Objects that come, go and turn bad, at random.
 
+mod around;
+
 use std::collections::BTreeMap;
 
 use keyward_resource::kinds::auth_config::MetadataEntry;
@@ -10,8 +12,11 @@ use keyward_resource::kinds::route::{
     Action, Delegate, DirectResponse, HeaderMatcher, Matcher, Namespaces, PathMatcher, Redirect,
     RouteTableSelector, Target, ValueMatcher, WeightedDestination,
 };
+use keyward_resource::kinds::secret::TlsSecret;
+use keyward_resource::kinds::settings::Settings;
 use keyward_resource::kinds::{
-    AuthConfig, ExtAuth, Route, RouteOption, RouteTable, VirtualHostOption, VirtualService,
+    AuthConfig, ExtAuth, Gateway, Route, RouteOption, RouteTable, UpstreamGroup, VirtualHostOption,
+    VirtualService,
 };
 use keyward_resource::{Meta, ObjectKey, ObjectRef};
 use keyward_translate::Input;
@@ -20,6 +25,8 @@ use proptest::sample::select;
 
 use crate::generators::allowed;
 use crate::support::{Put, auth_config, meta, upstream, virtual_service};
+
+pub(crate) use around::{GATEWAYS, NAMESPACES, SECRETS, any_change, gateways};
 
 /// An object that comes or goes.
 #[derive(Debug, Clone)]
@@ -30,6 +37,10 @@ pub(crate) enum Change {
     RouteOption(RouteOption),
     Auth(AuthConfig),
     Upstream(&'static str),
+    Gateway(Gateway),
+    Group(UpstreamGroup),
+    Settings(Settings),
+    Secrets(Vec<TlsSecret>),
     Gone(&'static str, usize),
     Withhold(&'static str, usize),
 }
@@ -38,6 +49,7 @@ pub(crate) const TABLES: [&str; 4] = ["t0", "t1", "t2", "t3"];
 pub(crate) const OPTIONS: [&str; 2] = ["o0", "o1"];
 pub(crate) const CONFIGS: [&str; 2] = ["k0", "k1"];
 pub(crate) const UPSTREAMS: [&str; 2] = ["a", "b"];
+pub(crate) const GROUPS: [&str; 2] = ["s0", "s1"];
 pub(crate) const SERVICES: [&str; 3] = ["v0", "v1", "v2"];
 
 pub(crate) fn reference(name: &str) -> ObjectRef {
@@ -99,15 +111,19 @@ fn matchers() -> impl Strategy<Value = Vec<Matcher>> {
     prop::collection::vec(one, 0..2)
 }
 
+fn weighted(
+    upstream: &str,
+    weight: u32,
+    header_manipulation: Option<HeaderManipulation>,
+) -> WeightedDestination {
+    WeightedDestination { upstream: reference(upstream), weight, header_manipulation }
+}
+
 fn action() -> impl Strategy<Value = Action> {
     let target =
         select(&["a", "b", "missing"][..]).prop_map(|name| Action::Forward(Target::Single(reference(name))));
-    let weighted = |upstream: &str| WeightedDestination {
-        upstream: reference(upstream),
-        weight: 1,
-        header_manipulation: None,
-    };
-    let multi = Action::Forward(Target::Multi(vec![weighted("a"), weighted("missing")]));
+    let multi = Action::Forward(Target::Multi(vec![weighted("a", 1, None), weighted("missing", 1, None)]));
+    let group = select(&GROUPS[..]).prop_map(|name| Action::Forward(Target::Group(reference(name))));
     let table = select(&TABLES[..]).prop_map(|name| Action::Delegate(Delegate::Ref(reference(name))));
     let selector = select(&["x", "y"][..]).prop_map(|value| {
         Action::Delegate(Delegate::Selector(RouteTableSelector {
@@ -119,6 +135,7 @@ fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         4 => target,
         1 => Just(multi),
+        1 => group,
         1 => Just(Action::Redirect(Redirect::default())),
         1 => Just(Action::DirectResponse(DirectResponse { status: 200, body: String::new() })),
         4 => table,
@@ -141,12 +158,22 @@ fn routes() -> impl Strategy<Value = Vec<Route>> {
     prop::collection::vec(one, 0..4)
 }
 
+/// The revision and the time of a creation, known or not.
+fn age() -> impl Strategy<Value = (u64, String)> {
+    let time =
+        (0..4u8).prop_map(|day| if day == 0 { String::new() } else { format!("2026-01-0{day}T00:00:00Z") });
+    (0..4u64, time)
+}
+
 fn named(names: &'static [&'static str]) -> impl Strategy<Value = Meta> {
     let labels = prop::option::of(select(&["x", "y"][..]));
-    (select(names), labels, 1..50_u64).prop_map(|(name, label, resource_version)| Meta {
-        labels: label.into_iter().map(|label| ("in".to_owned(), label.to_owned())).collect(),
-        resource_version,
-        ..meta("default", name, "")
+    (select(names), labels, 1..50_u64, age()).prop_map(|(name, label, resource_version, (created, time))| {
+        Meta {
+            labels: label.into_iter().map(|label| ("in".to_owned(), label.to_owned())).collect(),
+            resource_version,
+            created,
+            ..meta("default", name, &time)
+        }
     })
 }
 
@@ -174,23 +201,21 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
         .prop_map(|(meta, options)| Change::RouteOption(RouteOption { meta, options, warnings: Vec::new() }));
     let told = prop::option::of(select(&["x-team", "x-fine", "api-key"][..]));
     let taken = select(&["api-key", "api-key", "x-team"][..]);
-    let switches = any::<[bool; 2]>();
-    let auth =
-        (select(&CONFIGS[..]), switches, told, taken).prop_map(|(name, [selects, open], told, taken)| {
-            let mut config = auth_config(name);
-            let step = &mut config.steps[0].api_key_auth;
-            step.anonymous = open;
-            taken.clone_into(&mut step.header_name);
-            if !selects {
-                step.label_selector.clear();
-            }
-            // As everybody else who writes one, nobody here sets the header in which it looks for its key.
-            if let Some(told) = told.filter(|told| *told != taken) {
-                let entry = MetadataEntry { name: "team".to_owned(), required: false };
-                step.headers_from_metadata.insert(told.to_owned(), entry);
-            }
-            Change::Auth(config)
-        });
+    let auth = (named(&CONFIGS), any::<[bool; 2]>(), told, taken).prop_map(|(meta, [selects, open], told, taken)| {
+        let mut config = AuthConfig { meta: meta.clone(), ..auth_config(&meta.name) };
+        let step = &mut config.steps[0].api_key_auth;
+        step.anonymous = open;
+        taken.clone_into(&mut step.header_name);
+        if !selects {
+            step.label_selector.clear();
+        }
+        // As everybody else who writes one, nobody here sets the header in which it looks for its key.
+        if let Some(told) = told.filter(|told| *told != taken) {
+            let entry = MetadataEntry { name: "team".to_owned(), required: false };
+            step.headers_from_metadata.insert(told.to_owned(), entry);
+        }
+        Change::Auth(config)
+    });
     let kinds = select(
         &["VirtualService", "RouteTable", "VirtualHostOption", "RouteOption", "AuthConfig", "Upstream"][..],
     );
@@ -205,6 +230,25 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
         2 => (kinds, 0..4_usize).prop_map(|(kind, at)| Change::Gone(kind, at)),
         1 => (withheld, 0..4_usize).prop_map(|(kind, at)| Change::Withhold(kind, at)),
     ]
+}
+
+/// Removes an object, whether or not it can be used.
+pub(crate) fn remove(object: &ObjectKey, input: &mut Input) {
+    let one = object.object_ref();
+    input.withheld.remove(object);
+    match object.kind {
+        "AuthConfig" => drop(input.auth_configs.remove(&one)),
+        "Gateway" => drop(input.gateways.remove(&one)),
+        "RouteOption" => drop(input.route_options.remove(&one)),
+        "RouteTable" => drop(input.route_tables.remove(&one)),
+        "Secret" => drop(input.tls_secrets.remove(&one)),
+        "Settings" => drop(input.settings.remove(&one)),
+        "Upstream" => drop(input.upstreams.remove(&one)),
+        "UpstreamGroup" => drop(input.upstream_groups.remove(&one)),
+        "VirtualHostOption" => drop(input.virtual_host_options.remove(&one)),
+        "VirtualService" => drop(input.virtual_services.remove(&one)),
+        other => panic!("{other} is not translated"),
+    }
 }
 
 fn name(kind: &str, at: usize) -> ObjectRef {
@@ -226,17 +270,13 @@ pub(crate) fn apply(change: &Change, input: &mut Input) {
         Change::RouteOption(option) => option.put(input),
         Change::Auth(config) => config.put(input),
         Change::Upstream(name) => upstream(name, &[("127.0.0.1", 80)]).put(input),
+        Change::Gateway(gateway) => gateway.put(input),
+        Change::Group(group) => group.put(input),
+        Change::Settings(settings) => settings.put(input),
+        Change::Secrets(secrets) => secrets.into_iter().for_each(|secret| secret.put(input)),
         Change::Gone(kind, at) => {
             let one = name(kind, at);
-            input.withheld.remove(&ObjectKey::new(kind, &one.namespace, &one.name));
-            match kind {
-                "VirtualService" => drop(input.virtual_services.remove(&one)),
-                "RouteTable" => drop(input.route_tables.remove(&one)),
-                "VirtualHostOption" => drop(input.virtual_host_options.remove(&one)),
-                "RouteOption" => drop(input.route_options.remove(&one)),
-                "AuthConfig" => drop(input.auth_configs.remove(&one)),
-                _ => drop(input.upstreams.remove(&one)),
-            }
+            remove(&ObjectKey::new(kind, one.namespace, one.name), input);
         }
         Change::Withhold(kind, at) => {
             let one = name(kind, at);

@@ -73,14 +73,19 @@ fn compare(golden: &Path, actual: &str, update: bool) -> Option<String> {
 }
 
 fn read(path: &Path) -> Input {
-    let text = fs::read_to_string(path).expect("a readable case");
-    let objects: Vec<Value> = serde_saphyr::from_multiple(&text).expect("YAML");
-    assert!(!objects.is_empty() || text.starts_with('#'), "{} is empty", path.display());
     let mut input = Input::default();
-    for object in objects {
+    for object in documents(path) {
         put(object, path, &mut input);
     }
     input
+}
+
+/// The objects of a file, as they are written.
+pub(crate) fn documents(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).expect("a readable case");
+    let objects: Vec<Value> = serde_saphyr::from_multiple(&text).expect("YAML");
+    assert!(!objects.is_empty() || text.starts_with('#'), "{} is empty", path.display());
+    objects
 }
 
 fn put(object: Value, path: &Path, input: &mut Input) {
@@ -114,7 +119,7 @@ fn put(object: Value, path: &Path, input: &mut Input) {
     }
 }
 
-fn folders(of: &Path) -> Vec<PathBuf> {
+pub(crate) fn folders(of: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(of).unwrap_or_else(|error| panic!("{}: {error}", of.display()));
     let mut folders: Vec<PathBuf> =
         entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir()).collect();

@@ -182,6 +182,20 @@ pub(crate) fn tls_secret(name: &str, certificate: Option<&str>, root_ca: Option<
     }
 }
 
+/// Settings that say this.
+pub(crate) fn settings_object(namespace: &str, name: &str, spec: serde_json::Value) -> SettingsObject {
+    let object = serde_json::json!({
+        "apiVersion": "service.keyward.io/v1", "kind": "Settings",
+        "metadata": { "name": name, "namespace": namespace }, "spec": spec,
+    });
+    let (kind, _) = kind::by_type("service.keyward.io/v1", "Settings").expect("the kind");
+    let object = admit(kind, namespace, None, object).expect("admissible Settings");
+    match decode(kind, &object).expect("Settings") {
+        Resource::Settings(settings) => settings,
+        other => panic!("they are Settings: {}", other.key()),
+    }
+}
+
 /// `sslConfig` with this Secret for these server names.
 pub(crate) fn ssl(secret: &str, server_names: &[&str]) -> SslConfig {
     SslConfig {

@@ -6,7 +6,8 @@ use std::net::TcpListener;
 use super::{PortError, check, judge, open, propose};
 use crate::stack::Ports;
 
-const PORTS: Ports = Ports { gateway: 8080, rest: 9080, xds: 9977, admin: 19000, upstream: 8081 };
+const PORTS: Ports =
+    Ports { gateway: 8080, rest: 9080, xds: 9977, admin: 19000, snapshots: 9095, upstream: 8081 };
 
 fn without(taken: &[u16]) -> impl Fn(u16) -> Result<()> {
     move |port| if taken.contains(&port) { Err(ErrorKind::AddrInUse.into()) } else { Ok(()) }

@@ -5,7 +5,7 @@ use crate::stack::process::ProcessId;
 use crate::stack::state::State;
 use crate::stack::{Ports, UpArgs};
 
-const PORTS: Ports = Ports { gateway: 1, rest: 2, xds: 3, admin: 4, upstream: 5 };
+const PORTS: Ports = Ports { gateway: 1, rest: 2, xds: 3, admin: 4, snapshots: 6, upstream: 5 };
 
 fn asked(ports: Ports, envoy: Option<&str>) -> UpArgs {
     UpArgs { detach: true, data: ".".into(), ports, envoy: envoy.map(Into::into) }

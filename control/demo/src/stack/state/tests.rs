@@ -9,7 +9,7 @@ fn a_state_is_read_as_it_was_written() {
     let data = tempfile::tempdir().unwrap();
     assert_eq!(State::read(data.path()), None);
     let id = ProcessId::current().unwrap();
-    let ports = Ports { gateway: 1, rest: 2, xds: 3, admin: 4, upstream: 5 };
+    let ports = Ports { gateway: 1, rest: 2, xds: 3, admin: 4, snapshots: 6, upstream: 5 };
     let state = State { ports, envoy: Some("/bin/envoy".into()), serve: id, upstream: id, foreground: None };
     state.write(data.path()).unwrap();
     assert_eq!(State::read(data.path()), Some(state));

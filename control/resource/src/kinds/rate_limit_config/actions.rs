@@ -138,10 +138,14 @@ fn action(node: Node<'_>) -> Option<RateLimitAction> {
         "metadata",
     ];
     let fields = node.object(&tables::ACTION)?;
-    let Some((kind, node)) = alternative(&fields, KINDS)? else {
+    let action = alternative(&fields, KINDS, action_of)?;
+    if action.is_none() {
         fields.node().required("an action needs one of its fields");
-        return None;
-    };
+    }
+    action
+}
+
+fn action_of(kind: &str, node: Node<'_>) -> Option<RateLimitAction> {
     let empty = |action| node.object(&tables::EMPTY_ACTION).map(|_| action);
     match kind {
         "sourceCluster" => empty(RateLimitAction::SourceCluster),
@@ -198,18 +202,16 @@ fn header_match(node: Node<'_>) -> Option<HeaderMatch> {
     let name = fields.required("name", "names the header").and_then(header_name);
     let invert = fields.flag("invertMatch", false);
     let text = |node: Node<'_>| node.string().map(str::to_owned);
-    let condition = match alternative(&fields, CONDITIONS)? {
-        Some(("exactMatch", node)) => text(node).map(HeaderCondition::Exact),
-        Some(("regexMatch", node)) => {
-            matcher::regex(node).map(|(expression, _)| HeaderCondition::Regex(expression))
-        }
-        Some(("rangeMatch", node)) => range(node),
-        Some(("presentMatch", node)) => node.boolean().map(HeaderCondition::Present),
-        Some(("prefixMatch", node)) => text(node).map(HeaderCondition::Prefix),
-        Some((_, node)) => text(node).map(HeaderCondition::Suffix),
-        None => Some(HeaderCondition::Present(true)),
-    };
-    Some(HeaderMatch { name: name?, condition: condition?, invert: invert? })
+    let condition = alternative(&fields, CONDITIONS, |kind, node| match kind {
+        "exactMatch" => text(node).map(HeaderCondition::Exact),
+        "regexMatch" => matcher::regex(node).map(|(expression, _)| HeaderCondition::Regex(expression)),
+        "rangeMatch" => range(node),
+        "presentMatch" => node.boolean().map(HeaderCondition::Present),
+        "prefixMatch" => text(node).map(HeaderCondition::Prefix),
+        _ => text(node).map(HeaderCondition::Suffix),
+    });
+    let condition = condition?.unwrap_or(HeaderCondition::Present(true));
+    Some(HeaderMatch { name: name?, condition, invert: invert? })
 }
 
 fn range(node: Node<'_>) -> Option<HeaderCondition> {

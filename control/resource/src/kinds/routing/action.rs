@@ -78,19 +78,20 @@ static WEIGHTED_OPTIONS: Message = Message {
 /// Reads `routeAction`.
 pub(crate) fn target(node: Node<'_>, context: &mut Context<'_>) -> Option<Target> {
     let action = node.object(&ROUTE_ACTION)?;
-    match super::alternative(&action, &["single", "multi", "upstreamGroup"])? {
-        Some(("multi", node)) => {
-            let multi = node.object(&MULTI)?;
-            let list = multi.required("destinations", NO_DESTINATION)?;
-            destinations(list, context).map(Target::Multi)
-        }
-        Some(("upstreamGroup", node)) => metadata::reference(node, context.meta).map(Target::Group),
-        Some((_, node)) => destination(node, context.meta).map(Target::Single),
-        None => {
-            action.choice("single", "a route action needs a destination");
-            None
-        }
+    let target =
+        super::alternative(&action, &["single", "multi", "upstreamGroup"], |kind, node| match kind {
+            "multi" => {
+                let multi = node.object(&MULTI)?;
+                let list = multi.required("destinations", NO_DESTINATION)?;
+                destinations(list, context).map(Target::Multi)
+            }
+            "upstreamGroup" => metadata::reference(node, context.meta).map(Target::Group),
+            _ => destination(node, context.meta).map(Target::Single),
+        })?;
+    if target.is_none() {
+        action.choice("single", "a route action needs a destination");
     }
+    target
 }
 
 const NO_DESTINATION: &str = "must specify at least one weighted destination for multi destination routes";

@@ -75,22 +75,20 @@ pub(crate) fn lb_hash(node: Node<'_>) -> Option<Vec<HashPolicy>> {
 fn hash_policy(node: Node<'_>) -> Option<HashPolicy> {
     let fields = node.object(&HASH_POLICY)?;
     let terminal = fields.flag("terminal", false);
-    let source = match alternative(&fields, &["header", "cookie", "sourceIp"])? {
-        Some(("header", node)) => names::header(node).map(HashSource::Header),
-        Some(("cookie", node)) => cookie(node),
-        Some((_, node)) => match node.boolean() {
-            Some(true) => Some(HashSource::SourceIp),
-            Some(false) => {
+    let source = alternative(&fields, &["header", "cookie", "sourceIp"], |kind, node| match kind {
+        "header" => names::header(node).map(HashSource::Header),
+        "cookie" => cookie(node),
+        _ => {
+            if !node.boolean()? {
                 node.invalid("false says nothing: leave the policy out");
-                None
+                return None;
             }
-            None => None,
-        },
-        None => {
-            fields.choice("header", "a hash policy needs header, cookie or sourceIp");
-            None
+            Some(HashSource::SourceIp)
         }
-    };
+    })?;
+    if source.is_none() {
+        fields.choice("header", "a hash policy needs header, cookie or sourceIp");
+    }
     Some(HashPolicy { source: source?, terminal: terminal? })
 }
 

@@ -93,15 +93,15 @@ const OPERATORS: &[(&str, Operator)] = &[
 /// Reads `delegateAction`.
 pub(crate) fn read(node: Node<'_>, context: &Context<'_>) -> Option<Delegate> {
     let fields = node.object(&DELEGATE)?;
-    match alternative(&fields, &["ref", "selector", "name"])? {
-        Some(("ref", node)) => metadata::reference(node, context.meta).map(Delegate::Ref),
-        Some(("selector", node)) => selector(node, context.meta).map(Delegate::Selector),
-        Some((_, name)) => by_name(&fields, &name, context.meta).map(Delegate::Ref),
-        None => {
-            fields.choice("ref", "a delegate action needs a ref or a selector");
-            None
-        }
+    let delegate = alternative(&fields, &["ref", "selector", "name"], |kind, node| match kind {
+        "ref" => metadata::reference(node, context.meta).map(Delegate::Ref),
+        "selector" => selector(node, context.meta).map(Delegate::Selector),
+        _ => by_name(&fields, &node, context.meta).map(Delegate::Ref),
+    })?;
+    if delegate.is_none() {
+        fields.choice("ref", "a delegate action needs a ref or a selector");
     }
+    delegate
 }
 
 /// The deprecated form.

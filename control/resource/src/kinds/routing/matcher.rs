@@ -137,21 +137,22 @@ fn matcher(node: Node<'_>, rule: PathRule, inherits: bool, context: &mut Context
 }
 
 fn path(fields: &Object<'_>, rule: PathRule, inherits: bool) -> Option<Option<PathMatcher>> {
-    let path = match alternative(fields, &["prefix", "exact", "regex"])? {
-        None if inherits || rule == PathRule::Delegates => return Some(None),
-        None => {
-            fields.choice("prefix", "no path specifier provided")?;
-            return None;
-        }
-        Some((_, node)) if rule == PathRule::Delegates && fields.optional("prefix").is_none() => {
+    let path = alternative(fields, &["prefix", "exact", "regex"], |kind, node| {
+        if rule == PathRule::Delegates && fields.optional("prefix").is_none() {
             node.invalid("invalid route: routes with delegate actions must use a prefix matcher");
             return None;
         }
-        Some(("exact", node)) => PathMatcher::Exact(names::path(node)?),
-        Some(("regex", node)) => PathMatcher::Regex(regex(node)?.0),
-        Some((_, node)) => PathMatcher::Prefix(names::path(node)?),
-    };
-    Some(Some(path))
+        match kind {
+            "exact" => names::path(node).map(PathMatcher::Exact),
+            "regex" => regex(node).map(|(text, _)| PathMatcher::Regex(text)),
+            _ => names::path(node).map(PathMatcher::Prefix),
+        }
+    })?;
+    if path.is_none() && !inherits && rule != PathRule::Delegates {
+        fields.choice("prefix", "no path specifier provided");
+        return None;
+    }
+    Some(path)
 }
 
 /// A regular expression that is not empty, and what is known of it.

@@ -41,23 +41,26 @@ pub(crate) struct Context<'a> {
     pub(crate) warnings: &'a mut Vec<String>,
 }
 
-/// The one of several fields that is set, if one is; a second one is a mistake.
-pub(crate) fn alternative<'b>(
+/// What is read of the one of several fields that is set, if one is; a second one is a mistake. All that
+/// are set are read, so that every mistake in them is found.
+pub(crate) fn alternative<'b, T>(
     fields: &'b Object<'_>,
     keys: &[&'static str],
-) -> Option<Option<(&'static str, Node<'b>)>> {
+    mut read: impl FnMut(&'static str, Node<'b>) -> Option<T>,
+) -> Option<Option<T>> {
     let mut set = keys.iter().filter_map(|key| fields.optional(key).map(|node| (*key, node)));
-    let first = set.next();
+    let Some((first, node)) = set.next() else { return Some(None) };
+    let value = read(first, node);
     let mut alone = true;
     for (key, node) in set {
-        let first = first.map_or(key, |(first, _)| first);
         node.error(
             crate::error::FieldErrorReason::Invalid,
             format!("Invalid value: {first} and {key} exclude each other: leave one of them out"),
         );
+        read(key, node);
         alone = false;
     }
-    alone.then_some(first)
+    value.filter(|_| alone).map(Some)
 }
 
 /// All items that can be read, or nothing when one cannot. All are read before the first failure

@@ -63,20 +63,19 @@ const MAX_BODY_LEN: usize = 4096;
 pub(crate) fn redirect(node: Node<'_>, context: &mut Context<'_>) -> Option<Redirect> {
     let fields = node.object(&REDIRECT)?;
     let host = fields.maybe("hostRedirect", names::host_word);
-    let path = match alternative(&fields, &["pathRedirect", "prefixRewrite", "regexRewrite"]) {
-        None => None,
-        Some(None) => Some(None),
-        Some(Some(("pathRedirect", node))) => names::new_path(node).map(RedirectPath::Path).map(Some),
-        Some(Some(("regexRewrite", node))) => rewrite::regex(node).map(RedirectPath::Regex).map(Some),
-        Some(Some((_, node))) => names::new_prefix(node).map(|prefix| prefix.map(RedirectPath::Prefix)),
-    };
+    let kinds = ["pathRedirect", "prefixRewrite", "regexRewrite"];
+    let path = alternative(&fields, &kinds, |kind, node| match kind {
+        "pathRedirect" => names::new_path(node).map(RedirectPath::Path).map(Some),
+        "regexRewrite" => rewrite::regex(node).map(RedirectPath::Regex).map(Some),
+        _ => names::new_prefix(node).map(|prefix| prefix.map(RedirectPath::Prefix)),
+    });
     let code = fields.or("responseCode", RedirectCode::default(), |code| code.one_of(CODES));
     let https = fields.flag("httpsRedirect", false);
     let strip_query = fields.flag("stripQuery", false);
     let port = fields.maybe("portRedirect", |port| port.port());
     let redirect = Redirect {
         host: host?,
-        path: path?,
+        path: path?.flatten(),
         code: code?,
         https: https?,
         strip_query: strip_query?,

@@ -96,12 +96,10 @@ fn pattern(node: Node<'_>) -> Option<(String, re2::Expression)> {
 /// Reads the host rewrite of a route.
 pub(crate) fn host(fields: &Object<'_>) -> Option<Option<HostRewrite>> {
     let keys = ["hostRewrite", "autoHostRewrite", "hostRewriteHeader", "hostRewritePathRegex"];
-    let rewrite = match alternative(fields, &keys)? {
-        None => return Some(None),
-        Some(("hostRewrite", node)) => HostRewrite::Literal(names::host_word(node)?),
-        Some(("hostRewriteHeader", node)) => HostRewrite::Header(names::header(node)?),
-        Some(("hostRewritePathRegex", node)) => HostRewrite::PathRegex(regex(node)?),
-        Some((_, node)) => HostRewrite::Auto(node.boolean()?),
-    };
-    Some(Some(rewrite))
+    alternative(fields, &keys, |kind, node| match kind {
+        "hostRewrite" => names::host_word(node).map(HostRewrite::Literal),
+        "hostRewriteHeader" => names::header(node).map(HostRewrite::Header),
+        "hostRewritePathRegex" => regex(node).map(HostRewrite::PathRegex),
+        _ => node.boolean().map(HostRewrite::Auto),
+    })
 }

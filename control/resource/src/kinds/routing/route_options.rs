@@ -107,7 +107,7 @@ pub(crate) fn read(node: Node<'_>, context: &mut Context<'_>) -> Option<RouteOpt
     let extauth = extauth::read(&options, context.meta);
     let host_rewrite = rewrite::host(&options);
     let append_x_forwarded_host = options.maybe("appendXForwardedHost", |node| node.boolean());
-    let path = alternative(&options, &["prefixRewrite", "regexRewrite"]);
+    let path = alternative(&options, &["prefixRewrite", "regexRewrite"], |_, _| Some(()));
     let prefix_rewrite = options.or("prefixRewrite", None, names::new_prefix);
     let regex_rewrite = options.maybe("regexRewrite", rewrite::regex);
     let timeout = options.maybe("timeout", |node| node.duration());

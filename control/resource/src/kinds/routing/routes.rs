@@ -25,8 +25,9 @@ static ROUTE: Message = Message {
         Field::new(
             "inheritableMatchers",
             Type::Boolean,
-            "Whether the headers, methods and query parameters of the delegating route are demanded in \
-             addition to a route's own. Default: what the delegating route says of itself, false in the end.",
+            "Whether the headers and query parameters of the delegating route are demanded in addition to a \
+             route's own, and its methods are allowed beside them: a request may have a method of either. \
+             Default: what the delegating route says of itself, false in the end.",
         ),
         Field::new(
             "inheritablePathMatchers",
@@ -114,16 +115,16 @@ fn route(node: Node<'_>, scope: Scope<'_>, context: &mut Context<'_>) -> Option<
 }
 
 fn action(fields: &Object<'_>, context: &mut Context<'_>) -> Option<Action> {
-    match alternative(fields, ACTIONS)? {
-        Some(("routeAction", node)) => action::target(node, context).map(Action::Forward),
-        Some(("redirectAction", node)) => redirect::redirect(node, context).map(Action::Redirect),
-        Some(("directResponseAction", node)) => redirect::direct_response(node).map(Action::DirectResponse),
-        Some((_, node)) => delegate::read(node, context).map(Action::Delegate),
-        None => {
-            fields.choice("routeAction", "invalid route: route must specify an action");
-            None
-        }
+    let action = alternative(fields, ACTIONS, |kind, node| match kind {
+        "routeAction" => action::target(node, context).map(Action::Forward),
+        "redirectAction" => redirect::redirect(node, context).map(Action::Redirect),
+        "directResponseAction" => redirect::direct_response(node).map(Action::DirectResponse),
+        _ => delegate::read(node, context).map(Action::Delegate),
+    })?;
+    if action.is_none() {
+        fields.choice("routeAction", "invalid route: route must specify an action");
     }
+    action
 }
 
 /// Nobody delegates to a route of a virtual host, and it delegates to nobody.

@@ -19,8 +19,8 @@ pub(super) static SPEC: Message = Message {
         Field::new(
             "devMode",
             Type::Boolean,
-            "Accepted, without an effect. There is no port for developers yet. Deprecated in the original \
-             product.",
+            "While it is true, port 10010 of the control server (--dev-admin) shows the objects and what proxies \
+             are told. Deprecated, as in the original product: port 9095 shows the same. Default: false.",
         ),
         Field::new(
             "watchNamespaces",
@@ -82,7 +82,6 @@ pub(super) static SPEC: Message = Message {
 
 /// Fields of the original product that mean nothing here and do no harm.
 pub(super) const INERT: &[&str] = &[
-    "devMode",
     "discovery",
     "discoveryNamespace",
     "kubernetes",

@@ -5,6 +5,7 @@ mod tables;
 use std::time::Duration;
 
 use crate::kinds::options::HeaderToAdd;
+use crate::kinds::routing::alternative;
 use crate::reader::{Node, Object};
 use crate::syntax;
 
@@ -66,7 +67,7 @@ pub struct HttpHealthCheck {
     pub method: HealthMethod,
     /// Speaks HTTP/2.
     pub http2: bool,
-    /// The answer must name this service in `x-envoy-upstream-healthchecked-cluster`.
+    /// The answer must name a service with this prefix in `x-envoy-upstream-healthchecked-cluster`.
     pub service_name: Option<String>,
     /// Headers of the request.
     pub headers: Vec<HeaderToAdd>,
@@ -175,22 +176,16 @@ fn check(node: Node<'_>) -> Option<HealthCheck> {
 
 fn checker(fields: &Object<'_>) -> Option<HealthChecker> {
     const ONE: &str = "exactly one of httpHealthCheck, tcpHealthCheck and grpcHealthCheck must be there";
-    let http = fields.maybe("httpHealthCheck", http);
-    let tcp = fields.maybe("tcpHealthCheck", tcp);
-    let grpc = fields.maybe("grpcHealthCheck", grpc);
-    match (http?, tcp?, grpc?) {
-        (Some(http), None, None) => Some(HealthChecker::Http(http)),
-        (None, Some(tcp), None) => Some(HealthChecker::Tcp(tcp)),
-        (None, None, Some(grpc)) => Some(HealthChecker::Grpc(grpc)),
-        (None, None, None) => {
-            fields.choice("httpHealthCheck", ONE);
-            None
-        }
-        _ => {
-            fields.node().invalid(ONE);
-            None
-        }
+    let kinds = ["httpHealthCheck", "tcpHealthCheck", "grpcHealthCheck"];
+    let checker = alternative(fields, &kinds, |kind, node| match kind {
+        "httpHealthCheck" => http(node).map(HealthChecker::Http),
+        "tcpHealthCheck" => tcp(node).map(HealthChecker::Tcp),
+        _ => grpc(node).map(HealthChecker::Grpc),
+    })?;
+    if checker.is_none() {
+        fields.choice("httpHealthCheck", ONE);
     }
+    checker
 }
 
 fn http(node: Node<'_>) -> Option<HttpHealthCheck> {

@@ -74,9 +74,8 @@ fn round<'a>(
     }
     for good in fallen.iter().filter_map(before) {
         let terms = good.terms.as_ref();
-        if conflicts(good.version, terms, bindings, &claims).is_empty() {
-            let places = bindings.iter().zip(&mut claims).filter(|(binding, _)| binding.serves(good.version));
-            places.for_each(|(_, claims)| claims.hold_what_stays(good.version, good.version, terms));
+        for (_, claims) in free(good.version, terms, bindings, &mut claims) {
+            claims.hold_what_stays(good.version, good.version, terms);
         }
     }
     let mut all = BTreeMap::new();
@@ -105,6 +104,36 @@ pub(super) fn claim(
         }
     }
     conflicts
+}
+
+/// Takes everything on the bindings where it is free: somebody may have opened another one for what was kept
+/// apart before, and nobody is to suffer from that where it was served. On how many, and on how many not.
+pub(super) fn claim_where_free(
+    version: &VirtualService,
+    terms: Option<&TlsTerms>,
+    bindings: &[Binding],
+    claims: &mut [Claims],
+) -> (usize, usize) {
+    let all = bindings.iter().filter(|binding| binding.serves(version)).count();
+    let mut taken = 0;
+    for (_, claims) in free(version, terms, bindings, claims) {
+        claims.take(version, terms);
+        taken += 1;
+    }
+    (taken, all - taken)
+}
+
+/// The bindings that serve it on which nobody else has what it asks for.
+fn free<'b>(
+    version: &VirtualService,
+    terms: Option<&TlsTerms>,
+    bindings: &'b [Binding],
+    claims: &'b mut [Claims],
+) -> impl Iterator<Item = (&'b Binding, &'b mut Claims)> {
+    let places = bindings.iter().zip(claims);
+    places.filter(move |(binding, claims)| {
+        binding.serves(version) && claims.conflicts(version, terms, binding).is_empty()
+    })
 }
 
 /// Why it does not get everything. What is opened for the last good version of a Gateway does not count:

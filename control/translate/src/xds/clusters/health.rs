@@ -67,7 +67,7 @@ fn http(check: &HttpHealthCheck) -> HttpHealthCheckMessage {
         method: method(check.method).into(),
         codec_client_type: codec.into(),
         service_name_matcher: check.service_name.clone().map(|name| StringMatcher {
-            match_pattern: Some(MatchPattern::Exact(name)),
+            match_pattern: Some(MatchPattern::Prefix(name)),
             ..StringMatcher::default()
         }),
         request_headers_to_add: check.headers.iter().map(header_to_add).collect(),

@@ -1,0 +1,156 @@
+//! The debugging ports: what [`keyward_admin`] shows, from here.
+//!
+//! They are guarded as REST is: by the same tokens, over TLS where REST is, and only by names of this
+//! machine on its loopback addresses.
+
+mod dev;
+mod snapshots;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::{HeaderMap, StatusCode};
+use keyward_access::{Action, Rules, TokenFile, authorize};
+use keyward_admin::debug::{Debug, Logging};
+use keyward_admin::snapshots::Snapshots;
+use keyward_admin::{Gate, Need, Refusal, Who};
+use keyward_resource::ApiStatus;
+use keyward_tls::{TlsConfig, TlsListener};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::access::{self, Gatekeeper};
+use crate::args::ServeArgs;
+use crate::exposure::AdminRules;
+use crate::metrics::Metrics;
+use crate::ports::{listen, serve_http};
+use crate::published::Published;
+use crate::rest::{self, HostGuard};
+
+pub(crate) use snapshots::Views;
+
+/// The ports that are open from the start.
+pub(crate) struct Listeners {
+    debug: Option<TcpListener>,
+    snapshots: TcpListener,
+}
+
+/// What the ports need.
+pub(crate) struct Surfaces {
+    pub(crate) logging: Arc<dyn Logging>,
+    pub(crate) metrics: Metrics,
+    pub(crate) snapshots: Arc<dyn Snapshots>,
+    pub(crate) published: watch::Receiver<Arc<Published>>,
+    /// Where it is said why the port for developers is not open.
+    pub(crate) dev_mode_problem: watch::Sender<Option<String>>,
+    pub(crate) rules: AdminRules,
+    pub(crate) tls: Option<TlsConfig>,
+}
+
+/// Opens the ports.
+///
+/// # Errors
+///
+/// When one is taken.
+pub(crate) async fn open(args: &ServeArgs) -> anyhow::Result<Listeners> {
+    let debug = match args.start_stats_server {
+        true => Some(listen(args.stats, "the debug port", "--stats").await?),
+        false => None,
+    };
+    Ok(Listeners { debug, snapshots: listen(args.snapshots, "the snapshot port", "--snapshots").await? })
+}
+
+/// A gate with these rules, and what stands around every router behind it.
+struct Guarded {
+    gatekeeper: Gatekeeper,
+    host: HostGuard,
+}
+
+// === impl Guarded ===
+
+impl Guarded {
+    fn new(rules: Rules, args: &ServeArgs, address: SocketAddr) -> Self {
+        let gatekeeper = Gatekeeper::new(rules, TokenFile::new(&args.data));
+        Self { gatekeeper, host: HostGuard::of(address) }
+    }
+
+    fn gate(&self) -> Arc<dyn Gate> {
+        Arc::new(self.gatekeeper.clone())
+    }
+
+    fn around(&self, router: Router) -> Router {
+        access::guarded(rest::guarded(router, self.host), &self.gatekeeper)
+    }
+}
+
+// === impl Gatekeeper ===
+
+impl Gate for Gatekeeper {
+    fn admit(&self, need: Need, headers: &HeaderMap, peer: Option<SocketAddr>) -> Result<Who, Refusal> {
+        let action = match need {
+            Need::Look => Action::Discover,
+            Need::Operate => Action::Operate,
+        };
+        let permit = self.identify(headers, peer).and_then(|identity| authorize(identity, &action));
+        permit.map(|permit| Who(permit.identity().to_string())).map_err(refusal)
+    }
+}
+
+fn refusal(ApiStatus { code, message, .. }: ApiStatus) -> Refusal {
+    Refusal { code: StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), message }
+}
+
+// === impl Surfaces ===
+
+impl Surfaces {
+    /// Serves everything until cancelled.
+    ///
+    /// # Errors
+    ///
+    /// When a listener cannot be used.
+    pub(crate) fn serve(
+        self,
+        args: &ServeArgs,
+        listeners: Listeners,
+        tasks: &mut JoinSet<anyhow::Result<()>>,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<()> {
+        let Self { logging, metrics, snapshots, published, dev_mode_problem, rules, tls } = self;
+        if let Some(listener) = listeners.debug {
+            let guarded = Guarded::new(rules.stats, args, args.stats);
+            let with_snapshots = args.admin_handlers_with_stats.then(|| Arc::clone(&snapshots));
+            let debug = Debug { logging, metrics: Arc::new(metrics), snapshots: with_snapshots };
+            let router = guarded.around(keyward_admin::debug::router(&debug, &guarded.gate()));
+            tracing::info!(address = %args.stats, "the debug port is open");
+            tasks.spawn(serve_any("debug port", listener, tls.clone(), router, stop.clone()));
+        }
+        let guarded = Guarded::new(rules.snapshots, args, args.snapshots);
+        let router = guarded.around(keyward_admin::snapshots::router(&snapshots, &guarded.gate()));
+        tasks.spawn(serve_any("snapshot port", listeners.snapshots, tls.clone(), router, stop.clone()));
+
+        let guarded = Guarded::new(rules.dev_admin, args, args.dev_admin);
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let successor = format!("{scheme}://{}/", args.snapshots);
+        let router = guarded.around(keyward_admin::dev::router(&snapshots, &guarded.gate(), &successor));
+        let port = dev::Port { address: args.dev_admin, successor, tls, router };
+        tasks.spawn(port.follow(published, dev_mode_problem, stop.clone()));
+        Ok(())
+    }
+}
+
+/// Serves plain or over TLS.
+async fn serve_any(
+    what: &'static str,
+    listener: TcpListener,
+    tls: Option<TlsConfig>,
+    router: Router,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    match tls {
+        Some(config) => serve_http(what, TlsListener::new(listener, config)?, router, stop).await,
+        None => serve_http(what, listener, router, stop).await,
+    }
+}
