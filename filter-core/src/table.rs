@@ -310,9 +310,10 @@ impl Builder {
     pub fn room_for(&self, packed: &[u8]) -> usize {
         let segments = packed.len().div_ceil(ENTRY_MIN).div_ceil(SEGMENT_FILL);
         // The last segment is as large as if it were full.
-        packed.len().saturating_add(SEGMENT_FILL.saturating_mul(ENTRY_MIN)).saturating_add(
-            segments.saturating_mul(SEGMENT_SPARE),
-        )
+        packed
+            .len()
+            .saturating_add(SEGMENT_FILL.saturating_mul(ENTRY_MIN))
+            .saturating_add(segments.saturating_mul(SEGMENT_SPARE))
     }
 
     /// Takes a chunk.

@@ -47,7 +47,7 @@ struct Entry {
 }
 
 #[inline(never)]
-fn entry(node: &Node<'_>, names: &mut Vec<String>) -> Option<(Digest, Box<[u8]>, Box<[usize]>)> {
+fn entry(at: usize, node: &Node<'_>, names: &mut Vec<String>) -> Option<(Digest, Entry)> {
     const KNOWN: &[&str] =
         &["sha256", "identity", "notBefore", "expiresAt", "disabled", "metadata", "policies"];
     let fields = node.fields(KNOWN)?;
@@ -81,7 +81,7 @@ fn entry(node: &Node<'_>, names: &mut Vec<String>) -> Option<(Digest, Box<[u8]>,
         node.wrong("has more than 8 KiB of metadata");
         return None;
     }
-    Some((digest?, record.into(), policies))
+    Some((digest?, Entry { record: record.into(), at, policies }))
 }
 
 #[inline(never)]
@@ -196,8 +196,8 @@ impl<'de> Visitor<'de> for Reading<'_> {
                 continue;
             }
             let node = Node { value: &value, path: Path::At(&PATH, at), notes: self.notes };
-            if let Some((digest, record, policies)) = entry(&node, &mut keys.names)
-                && let Some(first) = keys.entries.insert(digest, Entry { record, at, policies })
+            if let Some((digest, entry)) = entry(at, &node, &mut keys.names)
+                && let Some(first) = keys.entries.insert(digest, entry)
             {
                 let path = Path::Field(&node.path, "sha256");
                 let first = first.at;

@@ -194,7 +194,7 @@ impl Tally {
 
     /// Whether there is room for one more, with a quarter of the slots free.
     fn make_room(&mut self) -> bool {
-        if self.keys < self.slots.len() / 4 * 3 {
+        if self.keys < (self.slots.len() / 4).saturating_mul(3) {
             return true;
         }
         let more = self.slots.len().saturating_mul(2).max(MIN_SLOTS);

@@ -59,7 +59,8 @@ fn every_outcome_is_counted_once_under_its_name() {
     assert_eq!(response.status, 401);
     at_once(&stack, OPEN_HOST, None, Ok(""));
     let counted = wait::until(SOON, "all to be counted", || {
-        let rise: Vec<u64> = counts(&stack).iter().zip(before).map(|(after, before)| after - before).collect();
+        let rise: Vec<u64> =
+            counts(&stack).iter().zip(before).map(|(after, before)| after - before).collect();
         anyhow::ensure!(rise == [3, 3, 1, 0, 0, 0, 0, 0], "{names:?} rose by {rise:?}");
         Ok(())
     });

@@ -6,8 +6,8 @@ use keyward_filter_core::wire::client_message::Kind;
 use keyward_integration::wasm_host::{Host, Vm};
 
 use crate::kit::{
-    TABLE, ask, begin, chunk, config, delta, drop_table, end, entries, json, many_entries, open_stream, pack, said, send,
-    send_snapshot, start, start_with, version,
+    TABLE, ask, begin, chunk, config, delta, drop_table, end, entries, json, many_entries, open_stream, pack,
+    said, send, send_snapshot, start, start_with, version,
 };
 
 #[test]

@@ -36,7 +36,7 @@ pub(super) fn make(mut source: Source, identity_header: &str) -> anyhow::Result<
         !source.auth_configs.is_empty(),
         "there is no AuthConfig in the files: nothing says what is asked"
     );
-    source.secrets.sort_by(|a, b| a.meta.object_ref().cmp(&b.meta.object_ref()));
+    source.secrets.sort_by_key(|secret| secret.meta.object_ref());
     let mut policies = BTreeMap::new();
     for config in &source.auth_configs {
         let name = config.meta.object_ref().to_string();
