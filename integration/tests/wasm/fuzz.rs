@@ -16,7 +16,9 @@ use keyward_integration::paths;
 use keyward_integration::wasm_host::{Outcome, Vm};
 use prost::Message as _;
 
-use crate::kit::{ROUTE, TABLE, begin, chunk, config, delta, drop_table, end, json, pack, start_by_itself, version};
+use crate::kit::{
+    ROUTE, TABLE, begin, chunk, config, delta, drop_table, end, json, pack, start_by_itself, version,
+};
 
 /// What happens in one life.
 const STEPS: usize = 60;

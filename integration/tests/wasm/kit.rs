@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use keyward_filter_core::config::{DEFAULT_MAX_TABLE_BYTES, DEFAULT_USAGE_REPORT_MS, FilterConfig, Policy, Step};
+use keyward_filter_core::config::{
+    DEFAULT_MAX_TABLE_BYTES, DEFAULT_USAGE_REPORT_MS, FilterConfig, Policy, Step,
+};
 use keyward_filter_core::key::digest;
 use keyward_filter_core::wire::{
     ClientMessage, Delta, Digest, Drop, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Version,

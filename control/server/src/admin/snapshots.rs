@@ -8,16 +8,16 @@ use keyward_admin::snapshots::{Snapshot, Snapshots};
 use keyward_admin::{Failure, Shown, redact, xds};
 use keyward_api::Stored;
 use keyward_filter_core::record::Record as KeyRecord;
-use keyward_keys::{KeyView, Table, Worker};
+use keyward_keys::{KeyView, Standing, Table, Worker};
 use keyward_resource::{KINDS, Kind, Report, State};
 use keyward_store::{Record, Selector, Store};
 use keyward_xds::{AdsService, Cache, ClientStatus, Source, printable};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
-use crate::edge::WorkersHandle;
 use crate::proxies;
 use crate::published::Published;
+use crate::workers::WorkersHandle;
 
 /// So many objects of a kind, and entries of a table, are shown; of Secrets and keys there may be a million.
 const MANY: usize = 10_000;
@@ -156,6 +156,17 @@ fn told(snapshot: &keyward_xds::Snapshot) -> Value {
     json!({ "version": snapshot.version(), "resources": resources })
 }
 
+/// The key tables that a worker should hold and does not.
+fn lacks<'a>(standing: &'a Standing<'_>) -> impl Iterator<Item = Value> + 'a {
+    let Standing { worker, missing, .. } = standing;
+    missing.iter().map(|missing| {
+        json!({
+            "node": printable(&worker.node, MAX_WORDS), "worker": printable(&worker.worker, MAX_WORDS),
+            "table": missing.table, "held": missing.held.map(|held| held.revision), "wanted": missing.wanted.revision,
+        })
+    })
+}
+
 // === impl Views ===
 
 impl Views {
@@ -241,21 +252,12 @@ impl Views {
         let tables: Map<String, Value> =
             view.tables().map(|(name, of)| (name.to_owned(), table(of))).collect();
         let cut = view.tables().filter(|(_, table)| table.len() > MANY).count();
-        let (workers, behind) = self.workers.with(|workers| {
-            let mut all: Vec<&Worker> = workers.iter().map(|(_, worker)| worker).collect();
-            all.sort_by(|one, other| (&one.node, &one.worker).cmp(&(&other.node, &other.worker)));
-            let all: Vec<Value> = all.into_iter().map(worker).collect();
-            (all, workers.lag(&view, &view))
+        let (workers, behind) = self.workers.read(|workers, now| {
+            let mut all: Vec<_> = workers.standings(now).collect();
+            all.sort_by_key(|standing| (&standing.worker.node, &standing.worker.worker));
+            let behind: Vec<Value> = all.iter().flat_map(lacks).collect();
+            (all.iter().map(|standing| worker(standing.worker)).collect::<Vec<_>>(), behind)
         });
-        let behind: Vec<Value> = behind
-            .iter()
-            .map(|lag| {
-                json!({
-                    "node": printable(&lag.node, MAX_WORDS), "worker": printable(&lag.worker, MAX_WORDS),
-                    "table": lag.table, "held": lag.held.map(|held| held.revision), "wanted": lag.wanted.revision,
-                })
-            })
-            .collect();
         let mut status = format!("ok, revision {}", view.revision());
         if cut > 0 {
             status.push_str(&format!(", the first {MANY} entries of {cut} tables"));

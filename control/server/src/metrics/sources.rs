@@ -13,8 +13,8 @@ use tokio::sync::watch;
 
 use super::xds::name;
 use super::{One, Two};
-use crate::edge::WorkersHandle;
 use crate::published::Published;
+use crate::workers::WorkersHandle;
 
 /// Where things stand that are counted when somebody asks.
 pub(crate) struct Sources {
@@ -116,8 +116,10 @@ impl Gauges {
         self.key_tables.set(number(view.tables().count()));
         self.keys.set(number(view.tables().map(|(_, table)| table.len()).sum()));
         self.keys_revision.set(i64::try_from(view.revision()).unwrap_or(i64::MAX));
-        let (count, behind) =
-            workers.with(|workers| (workers.iter().count(), workers.lag(&view, &view).len()));
+        let (count, behind) = workers.read(|workers, now| {
+            let behind = workers.standings(now).map(|standing| standing.missing.len()).sum();
+            (workers.iter().count(), behind)
+        });
         self.key_workers.set(number(count));
         self.key_tables_behind.set(number(behind));
     }

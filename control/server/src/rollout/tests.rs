@@ -13,7 +13,8 @@ fn policy(id: &str) -> Policy {
 }
 
 fn proxy(needed: &[&str], denied: &[&str]) -> Proxy {
-    let secured = needed.iter().map(|id| Auth::Secured { auth_id: (*id).to_owned(), allowed: None, open: false });
+    let secured =
+        needed.iter().map(|id| Auth::Secured { auth_id: (*id).to_owned(), allowed: None, open: false });
     let closed = denied.iter().map(|id| Auth::Denied { auth_id: (*id).to_owned(), reason: String::new() });
     let from = ObjectKey::new("VirtualService", "a", "a");
     let routes = secured

@@ -201,21 +201,23 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
         .prop_map(|(meta, options)| Change::RouteOption(RouteOption { meta, options, warnings: Vec::new() }));
     let told = prop::option::of(select(&["x-team", "x-fine", "api-key"][..]));
     let taken = select(&["api-key", "api-key", "x-team"][..]);
-    let auth = (named(&CONFIGS), any::<[bool; 2]>(), told, taken).prop_map(|(meta, [selects, open], told, taken)| {
-        let mut config = AuthConfig { meta: meta.clone(), ..auth_config(&meta.name) };
-        let step = &mut config.steps[0].api_key_auth;
-        step.anonymous = open;
-        taken.clone_into(&mut step.header_name);
-        if !selects {
-            step.label_selector.clear();
-        }
-        // As everybody else who writes one, nobody here sets the header in which it looks for its key.
-        if let Some(told) = told.filter(|told| *told != taken) {
-            let entry = MetadataEntry { name: "team".to_owned(), required: false };
-            step.headers_from_metadata.insert(told.to_owned(), entry);
-        }
-        Change::Auth(config)
-    });
+    let auth = (named(&CONFIGS), any::<[bool; 2]>(), told, taken).prop_map(
+        |(meta, [selects, open], told, taken)| {
+            let mut config = AuthConfig { meta: meta.clone(), ..auth_config(&meta.name) };
+            let step = &mut config.steps[0].api_key_auth;
+            step.anonymous = open;
+            taken.clone_into(&mut step.header_name);
+            if !selects {
+                step.label_selector.clear();
+            }
+            // As everybody else who writes one, nobody here sets the header in which it looks for its key.
+            if let Some(told) = told.filter(|told| *told != taken) {
+                let entry = MetadataEntry { name: "team".to_owned(), required: false };
+                step.headers_from_metadata.insert(told.to_owned(), entry);
+            }
+            Change::Auth(config)
+        },
+    );
     let kinds = select(
         &["VirtualService", "RouteTable", "VirtualHostOption", "RouteOption", "AuthConfig", "Upstream"][..],
     );

@@ -50,10 +50,10 @@ fn name(of: &str) -> Option<&'static str> {
 }
 
 fn one(client: &ClientStatus, status: &TypeStatus) -> OneType {
-    let refused = status.rejected.iter().map(|rejected| Refused {
-        name: rejected.name.to_string(),
-        message: rejected.message.to_string(),
-    });
+    let refused = status
+        .rejected
+        .iter()
+        .map(|rejected| Refused { name: rejected.name.to_string(), message: rejected.message.to_string() });
     OneType {
         state: if !status.rejected.is_empty() {
             "Nacked"
