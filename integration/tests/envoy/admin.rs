@@ -348,6 +348,9 @@ fn an_address_that_becomes_free_is_listened_on_without_any_change() {
     };
     let why = state("Rejected");
     assert!(why.contains("cannot bind"), "{why}");
+    let logs = stack.logs();
+    assert!(logs.contains("no version of it was good before"), "{logs}");
+    assert!(!logs.contains("its last good version serves"), "{logs}");
     // It is tried in vain once, and stays refused.
     let tried = wait::until(SOON * 2, "a try", || {
         ensure!(stack.logs().contains("could not be bound, trying again in 10 s"));

@@ -67,6 +67,7 @@ fn what_a_proxy_refuses_is_withheld_alone_until_it_is_corrected() {
     let logs = stack.logs();
     assert!(logs.contains("a proxy refused configuration"), "{logs}");
     assert!(logs.contains("VirtualService team/site"), "{logs}");
+    assert!(logs.contains("its last good version serves"), "{logs}");
 
     stack.rest().apply(&good("neighbour", NEIGHBOUR, 212)).unwrap();
     both(&stack, address, 210, 212);

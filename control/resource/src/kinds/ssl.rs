@@ -190,6 +190,18 @@ pub(crate) fn upstream(node: Node<'_>, meta: &Meta) -> Option<UpstreamSslConfig>
     let alpn = fields.or("alpnProtocols", Alpn::Default, alpn);
     let allow_renegotiation = fields.flag("allowRenegotiation", false);
     let one_way_tls = fields.flag("oneWayTls", false);
+    let root = match &source {
+        // A Secret may come to have one.
+        None | Some(Some(SslSource::Secret(_))) => true,
+        Some(Some(SslSource::Files(files))) => files.root_ca.is_some(),
+        Some(None) => false,
+    };
+    if verify_subject_alt_name.as_ref().is_some_and(|names| !names.is_empty())
+        && (!root || one_way_tls == Some(true))
+        && let Some(names) = fields.optional("verifySubjectAltName")
+    {
+        names.invalid("needs a root CA (ca.crt of a secretRef, or rootCa of sslFiles), and no oneWayTls");
+    }
     Some(UpstreamSslConfig {
         source: source?,
         sni: sni?,

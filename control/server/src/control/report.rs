@@ -59,7 +59,11 @@ impl ControlLoop {
             if let [object] = refusal.objects.as_slice()
                 && self.objects.withhold(object, &refusal.reason())
             {
-                tracing::warn!(%object, "a proxy refuses it, its last good version serves");
+                if self.confirmed.version_of(object).is_some() {
+                    tracing::warn!(%object, "a proxy refuses it, its last good version serves");
+                } else {
+                    tracing::warn!(%object, "a proxy refuses it, and no version of it was good before");
+                }
                 any = true;
             }
         }

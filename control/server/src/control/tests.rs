@@ -210,6 +210,62 @@ async fn what_is_pending_says_why() {
     }
 }
 
+/// Whoever waits for a verdict gets one, also where nobody refers to the object.
+#[tokio::test]
+async fn options_that_nobody_uses_have_a_verdict() {
+    let mut world = World::start().await;
+    let mut user = site("example.com");
+    user["spec"]["virtualHost"]["optionsConfigRefs"] = json!({ "delegateOptions": [{ "name": "shared" }] });
+    let fine = json!({ "spec": { "options": { "retries": { "retryOn": "5xx" } } } });
+    let odd = json!({ "spec": { "options": { "retries": { "retryOn": "nonsense,5xx" } } } });
+    world.create("VirtualHostOption", "team", "shared", fine.clone()).await.expect("options");
+    world.create("VirtualService", "team", "site", user).await.expect("a VirtualService");
+    world.create("RouteOption", "team", "unused", fine).await.expect("options");
+    world.create("RouteOption", "team", "odd", odd).await.expect("options");
+    world.delete("VirtualService", "team", "site").await.expect("the last user goes");
+    let gone = ObjectKey::new("VirtualService", "team", "site");
+    let wait = world.published.wait_for(|published| !published.versions.contains_key(&gone));
+    tokio::time::timeout(PATIENCE, wait).await.expect("in time").expect("the loop runs");
+    for (kind, name, state) in [
+        ("VirtualHostOption", "shared", State::Accepted),
+        ("RouteOption", "unused", State::Accepted),
+        ("RouteOption", "odd", State::Warning),
+    ] {
+        let object = ObjectKey::new(kind, "team", name);
+        let says = |published: &Arc<Published>| {
+            published.reports.get(&object).is_some_and(|report| report.state == state)
+        };
+        let wait = world.published.wait_for(says);
+        tokio::time::timeout(PATIENCE, wait).await.expect("in time").expect("the loop runs");
+    }
+}
+
+/// A group is no better than where it leads to, and follows it.
+#[tokio::test]
+async fn a_group_tells_which_of_its_destinations_is_missing() {
+    let mut world = World::start().await;
+    let to = json!({ "destination": { "upstream": { "name": "echo" } }, "weight": 1 });
+    let group = json!({ "spec": { "destinations": [to] } });
+    world.create("UpstreamGroup", "team", "group", group).await.expect("a group");
+    for (step, state) in [State::Warning, State::Accepted, State::Warning].into_iter().enumerate() {
+        let there = state == State::Accepted;
+        match step {
+            0 => {}
+            1 => drop(world.create("Upstream", "team", "echo", echo()).await.expect("an Upstream")),
+            _ => drop(world.delete("Upstream", "team", "echo").await.expect("it goes")),
+        }
+        let object = ObjectKey::new("UpstreamGroup", "team", "group");
+        let says = |published: &Arc<Published>| {
+            published.reports.get(&object).is_some_and(|report| {
+                let names = report.reasons.iter().any(|reason| reason.contains("Upstream team/echo"));
+                report.state == state && names != there
+            })
+        };
+        let wait = world.published.wait_for(says);
+        tokio::time::timeout(PATIENCE, wait).await.expect("in time").expect("the loop runs");
+    }
+}
+
 #[tokio::test]
 async fn keys_of_a_namespace_count_while_it_is_watched() {
     let mut world = World::start().await;

@@ -11,8 +11,8 @@
 mod cors;
 mod demand;
 mod guard;
-mod host_header;
 mod leaf;
+mod lost_headers;
 mod matchers;
 mod options;
 mod target;
@@ -105,6 +105,7 @@ pub(super) fn compile(virtual_service: &VirtualService, known: &Known<'_>) -> Co
     let top = compiler.key.clone();
     let headers = compiler.options.header_manipulation.clone();
     compiler.note_adds(&top, &[], "the virtual host", headers.as_ref());
+    compiler.check_exposed(&top, compiler.options.cors.clone().as_ref(), "the virtual host");
     compiler.routes = compiler.walk(&Place::top(&top), &virtual_service.routes);
     if compiler.walked > MAX_ROUTES {
         compiler.close_all();
@@ -199,14 +200,8 @@ impl<'a> Compiler<'a> {
     }
 
     /// The virtual host consists of this object too.
-    fn used(&mut self, object: &ObjectKey, warnings: &[String]) {
-        if self.made_from.insert(object.clone()) {
-            self.notes.push(Note { object: object.clone(), state: State::Accepted, reason: String::new() });
-            for warning in warnings {
-                let (object, reason) = (object.clone(), warning.clone());
-                self.notes.push(Note { object, state: State::Warning, reason });
-            }
-        }
+    fn used(&mut self, object: &ObjectKey) {
+        self.made_from.insert(object.clone());
     }
 
     fn guard_host(&mut self) {

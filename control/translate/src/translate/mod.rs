@@ -71,7 +71,7 @@ pub struct Translator {
 }
 
 /// Translates everything. Total: whatever the input, every object in it gets a report, and what is
-/// not rejected is served. Shared options are reported where they are used.
+/// not rejected is served.
 #[must_use]
 pub fn translate(input: &Input, settings: &Settings, last_good: &LastGood) -> Output {
     Translator::default().translate(input, settings, last_good)
@@ -146,11 +146,7 @@ impl Translator {
         remembered.virtual_host_options.clone_from(&known.virtual_host_options);
         remembered.route_options.clone_from(&known.route_options);
         remembered.upstream_groups.clone_from(&input.upstream_groups);
-        for group in input.upstream_groups.values() {
-            let key = ObjectKey::new(kind::UPSTREAM_GROUP, &group.meta.namespace, &group.meta.name);
-            reports.accept(key.clone());
-            group.warnings.iter().for_each(|warning| reports.warn(key.clone(), warning.clone()));
-        }
+        input.upstream_groups.values().for_each(|group| known.report_group(group, &mut reports));
         current.iter().for_each(|compiled| compiled.report(&mut reports));
 
         let mut proxies = BTreeMap::new();
@@ -200,6 +196,26 @@ impl Translator {
 // === impl Known ===
 
 impl Known<'_> {
+    /// What there is to say of a group, whoever refers to it: what it says, and how its destinations are.
+    fn report_group(&self, group: &UpstreamGroup, reports: &mut Reports) {
+        let key = ObjectKey::new(kind::UPSTREAM_GROUP, &group.meta.namespace, &group.meta.name);
+        reports.accept(key.clone());
+        group.warnings.iter().for_each(|warning| reports.warn(key.clone(), warning.clone()));
+        let upstreams = || group.destinations.iter().map(|destination| &destination.upstream);
+        let all = upstreams().all(|upstream| self.upstreams.problem(upstream).is_some());
+        let replacement = self.settings.routing.invalid_routes.as_ref().filter(|_| all);
+        let status = replacement.map_or(503, |replacement| replacement.status);
+        for upstream in upstreams() {
+            if let Some(problem) = self.upstreams.problem(upstream) {
+                let what = format!("every request that goes to it gets {status}");
+                reports.warn(key.clone(), format!("Upstream {upstream} {problem}: {what}"));
+            } else if self.upstreams.is_outdated(upstream) {
+                let what = "its last good version is used";
+                reports.warn(key.clone(), format!("Upstream {upstream} is rejected: {what}"));
+            }
+        }
+    }
+
     /// Objects that are there and are not used.
     fn refused(&self, input: &Input) -> BTreeSet<ObjectKey> {
         let key = |kind: &'static str| move |one: &ObjectRef| ObjectKey::new(kind, &one.namespace, &one.name);

@@ -15,9 +15,12 @@ pub(super) trait Shared {
     const KIND: &'static str;
 
     fn meta(&self) -> &Meta;
+
+    fn warnings(&self) -> &[String];
 }
 
-/// The current versions, and the last good ones of those that are withheld.
+/// The current versions, and the last good ones of those that are withheld. Tells how each is as it is
+/// written, whoever refers to it, or nobody.
 pub(super) fn choose<T: Shared>(
     current: &BTreeMap<ObjectRef, Arc<T>>,
     withheld: &BTreeSet<ObjectKey>,
@@ -25,6 +28,11 @@ pub(super) fn choose<T: Shared>(
     reports: &mut Reports,
 ) -> BTreeMap<ObjectRef, Arc<T>> {
     let mut used = current.clone();
+    for (reference, one) in current {
+        let key = ObjectKey::new(T::KIND, &reference.namespace, &reference.name);
+        reports.accept(key.clone());
+        one.warnings().iter().for_each(|warning| reports.warn(key.clone(), warning.clone()));
+    }
     for key in withheld.iter().filter(|object| object.kind == T::KIND) {
         let reference = key.object_ref();
         used.remove(&reference);
@@ -46,6 +54,10 @@ impl Shared for VirtualHostOption {
     fn meta(&self) -> &Meta {
         &self.meta
     }
+
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
 }
 
 impl Shared for RouteOption {
@@ -53,5 +65,9 @@ impl Shared for RouteOption {
 
     fn meta(&self) -> &Meta {
         &self.meta
+    }
+
+    fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 }

@@ -48,6 +48,7 @@ pub(super) fn choose(
     let mut delegating: Vec<&Arc<RouteTable>> = Vec::new();
     for (reference, table) in &input.route_tables {
         reports.accept(key(reference));
+        table.warnings.iter().for_each(|warning| reports.warn(key(reference), warning.clone()));
         if withheld(input, reference) {
             tables.rejected.insert(reference.clone(), Some(Arc::clone(table)));
         } else if let Some(reasons) = refused.current(&key(reference)) {

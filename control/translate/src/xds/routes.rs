@@ -38,7 +38,8 @@ pub(super) fn route_configuration<'a>(
 ) -> Encoded {
     let head = RouteConfiguration { name: name.to_owned(), ..RouteConfiguration::default() };
     let tail = RouteConfiguration {
-        // Also for routes on which the filter does not run.
+        // Also for routes on which the filter does not run. Answers that this does not reach are left to the
+        // filters of the listener, as other spellings are.
         response_headers_to_remove: vec![settings.identity_header.clone()],
         // A domain stands for a host on whatever port the client reached it.
         ignore_port_in_host_matching: true,

@@ -50,6 +50,7 @@ impl Compiler<'_> {
         }
         let merge = self.options.cors_merge.unwrap_or_default();
         let (cors, problem) = host.map_or_else(|| (own.clone(), None), |host| filled(own, host, merge));
+        self.check_exposed(place.owner, Some(own), label);
         if let Some(problem) = problem {
             self.warn(place.owner, format!("{label}: {problem}"));
         }

@@ -48,7 +48,7 @@ impl Compiler<'_> {
         }
         let action = match &spec.action {
             ActionSpec::Forward(target) => {
-                self.check_host_header(place, &options, &auth, label);
+                self.check_headers(place, &options, &auth, label);
                 self.forward(&At { place, label, steps, auth: &auth }, target, &options)
             }
             ActionSpec::Redirect(redirect) => Action::Redirect(redirect.clone()),

@@ -20,7 +20,7 @@ impl Compiler<'_> {
             let known = self.known;
             match known.virtual_host_options.get(reference) {
                 Some(shared) => {
-                    self.used(&key, &shared.warnings);
+                    self.used(&key);
                     options.fill(&shared.options);
                 }
                 None if known.withheld.contains(&key) => {
@@ -48,7 +48,7 @@ impl Compiler<'_> {
             let known = self.known;
             match known.route_options.get(reference) {
                 Some(shared) => {
-                    self.used(&key, &shared.warnings);
+                    self.used(&key);
                     fill(&mut options, &shared.options);
                 }
                 None if known.withheld.contains(&key) => {

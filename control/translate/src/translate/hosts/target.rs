@@ -82,7 +82,7 @@ impl Compiler<'_> {
         let key = self.reads(UPSTREAM_GROUP, group);
         let known = self.known;
         if let Some(found) = known.upstream_groups.get(group) {
-            self.used(&key, &[]);
+            self.used(&key);
             return self.weighted(at, &found.destinations);
         }
         match self.nowhere(at, vec![format!("UpstreamGroup {group} is not found")]) {

@@ -189,7 +189,7 @@ impl Compiler<'_> {
 
     fn table(&mut self, table: &RouteTable, inner: &mut Inner) -> Vec<Route> {
         let owner = ObjectKey::new(ROUTE_TABLE, &table.meta.namespace, &table.meta.name);
-        self.used(&owner, &table.warnings);
+        self.used(&owner);
         let place = Place { owner: &owner, steps: inner.steps.clone(), parent: inner.parent.take() };
         let routes = self.walk(&place, &table.routes);
         inner.parent = place.parent;
