@@ -17,8 +17,11 @@ fn take_reports(vm: &mut Vm, stream: u32, stored: u64) {
     send(vm, stream, server_message::Kind::UsageAck(UsageAck { seq: stored }));
 }
 
+/// A key, how often it was used, and when for the last time.
+type Use = (Digest, u32, u32);
+
 /// The reports since the last time: number, and for each key how often and when last.
-fn reports(vm: &mut Vm, stream: u32) -> Vec<(u64, Vec<(Digest, u32, u32)>)> {
+fn reports(vm: &mut Vm, stream: u32) -> Vec<(u64, Vec<Use>)> {
     let reports = said(vm, stream).into_iter().filter_map(|said| match said {
         client_message::Kind::Usage(usage) => Some(usage),
         _ => None,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyward_filter_core::config::without_list;
+use keyward_resource::kinds::options::AllowList;
 use keyward_resource::kinds::ssl::SslSource;
 use keyward_resource::{Meta, ObjectKey, Report, State};
 use keyward_translate::proxy::{Auth, Cluster, Listener, VirtualHost};
@@ -262,8 +263,11 @@ proptest! {
         shatter(&broken, Break::Unreadable, &mut shattered);
         let last_good = if remembers { output.last_good.clone() } else { LastGood::default() };
         let after = translate(&shattered, &settings(), &last_good);
-        let asks = |host: &VirtualHost| host.routes.iter().any(|route| {
-            matches!(&route.auth, Auth::Denied { auth_id, .. } if auth_id.starts_with('!'))
+        // Who asks for options that nobody can read is closed, or lets nobody pass who is not on their list.
+        let asks = |host: &VirtualHost| host.routes.iter().any(|route| match &route.auth {
+            Auth::Denied { auth_id, .. } => auth_id.starts_with('!'),
+            Auth::Secured { allowed, .. } => *allowed == Some(AllowList::default()),
+            _ => false,
         });
         let served = things(&after);
         let before = things(&output);

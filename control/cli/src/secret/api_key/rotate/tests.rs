@@ -33,8 +33,11 @@ fn found(entries: &[(&str, &str)]) -> Found {
     Found { object, secret }
 }
 
+/// Entries of the data, with their texts.
+type Entries = Vec<(String, String)>;
+
 /// What the data are after a rotation with these flags, and what is said.
-fn rotated(entries: &[(&str, &str)], flags: &[&str]) -> anyhow::Result<(Vec<(String, String)>, Vec<String>)> {
+fn rotated(entries: &[(&str, &str)], flags: &[&str]) -> anyhow::Result<(Entries, Vec<String>)> {
     let words = ["rotate", "ann"].into_iter().chain(flags.iter().copied());
     let args = Cli::try_parse_from(words).unwrap().args;
     let found = found(entries);
