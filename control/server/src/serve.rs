@@ -328,7 +328,7 @@ fn role_of(node: &envoy_types::pb::envoy::config::core::v3::Node) -> String {
     keyward_xds::node::metadata_string(node, "role").unwrap_or_default().to_owned()
 }
 
-/// Resolves at the first SIGINT, SIGTERM or SIGHUP. A second one ends the process at once.
+/// Resolves at the first SIGINT, SIGTERM or SIGHUP. A SIGINT after that ends the process at once.
 fn signals() -> anyhow::Result<impl Future<Output = &'static str>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT cannot be handled")?;
@@ -340,8 +340,9 @@ fn signals() -> anyhow::Result<impl Future<Output = &'static str>> {
             _ = terminate.recv() => "SIGTERM",
             _ = hangup.recv() => "SIGHUP",
         };
+        // Only people are impatient: whose parent dies thread by thread is sent SIGTERM for each of them.
         tokio::spawn(async move {
-            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+            interrupt.recv().await;
             std::process::exit(130);
         });
         name
