@@ -4,9 +4,10 @@
 //! 0xff flags [ not before ] [ expires at ]
 //! ```
 //!
-//! Flags: 1 disabled, 2 not before, 4 expires at, 8 of any shape. It stands at the beginning of a record, and only of one that needs it. No text begins with its
-//! first byte: a filter that knows no lives refuses such a record and keeps what it has. Times are
-//! milliseconds since 1970 in six bytes, little endian, which is enough until the year 10889.
+//! Flags: 1 disabled, 2 not before, 4 expires at, 8 of any shape. It stands at the beginning of a record,
+//! and only of one that needs it. No text begins with its first byte: a filter that knows no lives refuses
+//! such a record and keeps what it has. Times are milliseconds since 1970 in six bytes, little endian,
+//! which is enough until the year 10889.
 
 /// Begins a life.
 const MARK: u8 = 0xff;
