@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::gateway::{AUTH_CONFIGS, Gateway, VIRTUAL_SERVICES, WAIT, auth_config};
 use crate::keys::NAMESPACE;
-use crate::load::{Answer, Key, Load as Traffic};
+use crate::load::{Answer, Load as Traffic};
 use crate::options::Plan;
-use crate::peers::{BODY, DIRECT};
+use crate::peers::BODY;
 use crate::process;
 use crate::progress::say;
 use crate::results::Load;
@@ -20,7 +20,6 @@ use crate::stats::{ascending, median, milliseconds, quantile};
 const NAME: &str = "again";
 /// Some 2,000 requests a second: what is measured is the wait behind a load, not a full machine.
 const CONNECTIONS: usize = 4;
-const PAUSE: Duration = Duration::from_millis(1);
 /// Traffic alone, before each load.
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -57,15 +56,7 @@ pub(crate) async fn measure(plan: &Plan, gateway: &Gateway, keys: usize) -> anyh
 }
 
 async fn sample(gateway: &Gateway, keys: usize, idle: Duration) -> anyhow::Result<Sample> {
-    let traffic = Traffic {
-        port: gateway.port,
-        path: DIRECT,
-        key: Key::Known(keys),
-        status: 200,
-        connections: CONNECTIONS,
-        pause: PAUSE,
-    };
-    let traffic = traffic.start()?;
+    let traffic = Traffic::beside(gateway.port, keys, CONNECTIONS).start()?;
     tokio::time::sleep(idle).await;
     let service = json!({
         "metadata": { "name": NAME },

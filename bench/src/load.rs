@@ -13,9 +13,12 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::keys::{self, DIGITS};
+use crate::peers::DIRECT;
 
 /// A single answer takes no longer.
 const LIMIT: Duration = Duration::from_secs(20);
+/// Between two requests of a connection of traffic beside a measurement: some 500 requests a second.
+const PAUSE: Duration = Duration::from_millis(1);
 /// Room for the head of an answer and its small body.
 const ANSWER: usize = 8 * 1024;
 
@@ -100,6 +103,11 @@ fn head(received: &[u8]) -> anyhow::Result<Option<(u16, usize)>> {
 // === impl Load ===
 
 impl Load {
+    /// Allowed requests beside what is measured, which leave the machine some air.
+    pub(crate) fn beside(port: u16, keys: usize, connections: usize) -> Self {
+        Self { port, path: DIRECT, key: Key::Known(keys), status: 200, connections, pause: PAUSE }
+    }
+
     /// Starts it.
     pub(crate) fn start(&self) -> anyhow::Result<Running> {
         let stop = Arc::new(AtomicBool::new(false));

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::fleet::{self, Fleet};
 use crate::gateway::{Gateway, SECRETS, WAIT};
-use crate::load::{Key, Load};
+use crate::load::Load;
 use crate::options::Plan;
 use crate::peers::DIRECT;
 use crate::progress::Progress;
@@ -27,7 +27,6 @@ const KEY: &str = "guest-7d2a-4c58-9e41-0b3a90b5c3f8";
 const WARM_UP: usize = 3;
 /// Load while it is measured: about half of what a worker can.
 const CONNECTIONS: usize = 8;
-const PAUSE: Duration = Duration::from_millis(1);
 
 /// Measures so many revocations with nothing else going on, and as many under load, with each number
 /// of Envoys.
@@ -46,14 +45,7 @@ pub(crate) async fn measure(
                 &format!("{keys} keys, {envoys} Envoys, {what}: revocations"),
                 plan.revocations,
             );
-            let load = Load {
-                port: gateway.port,
-                path: DIRECT,
-                key: Key::Known(keys),
-                status: 200,
-                connections: CONNECTIONS,
-                pause: PAUSE,
-            };
+            let load = Load::beside(gateway.port, keys, CONNECTIONS);
             let load = under_load.then(|| load.start()).transpose()?;
             let row = run(plan, gateway, &fleet, &progress).await?;
             if let Some(load) = load {

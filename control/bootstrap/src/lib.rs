@@ -25,6 +25,9 @@ pub use tls::{
 pub const BOOTSTRAP_FILE: &str = "bootstrap.json";
 /// The Envoy cluster of the control server in every bootstrap, and in the filter's configuration.
 pub const CONTROL_CLUSTER: &str = "keyward-control";
+/// Bytes of one stream from the control server that may be under way. It bounds for how long a worker
+/// takes in a key table without serving requests in between.
+const STREAM_WINDOW: u32 = 256 * 1024;
 
 /// What a bootstrap configuration depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,6 +124,7 @@ fn control_cluster(options: &BootstrapOptions) -> Value {
                 "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
                 "explicit_http_config": {
                     "http2_protocol_options": {
+                        "initial_stream_window_size": STREAM_WINDOW,
                         // A control server that is gone without a word is noticed in seconds.
                         "connection_keepalive": { "interval": "5s", "timeout": "3s" },
                     },

@@ -16,8 +16,8 @@ mod tests;
 
 /// Refusals in a row after which a table is offered only once a version.
 const MAX_REFUSALS: u32 = 3;
-/// The default size of a chunk, 7,000 keys or so: loading is appending.
-const CHUNK_BYTES: usize = 256 * 1024;
+/// The default size of a chunk, 1,800 keys or so: a worker serves nobody while it appends them.
+const CHUNK_BYTES: usize = 64 * 1024;
 /// The default size of a delta, 2,000 keys or so: each is a search and a move in the worker.
 const DELTA_BYTES: usize = 64 * 1024;
 /// The longest reason of a refusal that is kept, in bytes.
