@@ -9,8 +9,8 @@ use crate::host::{HostError, Reply, RequestHost, WorkerHost};
 use crate::key;
 use crate::metric::Metric;
 use crate::wire::{
-    ClientMessage, Delta, Digest, Drop, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Version,
-    client_message, entry_hash, pack_entry, server_message,
+    Alias, ClientMessage, Delta, Digest, Drop, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd,
+    Version, client_message, entry_hash, pack_entry, server_message,
 };
 
 /// A request, from the proxy's side.
@@ -268,6 +268,11 @@ impl FakeTable {
 
     /// The message that leads from here to there.
     pub(crate) fn delta(&self, table: &str, to: &Self) -> Vec<u8> {
+        self.delta_of(table, &[], to)
+    }
+
+    /// The same for several tables.
+    pub(crate) fn delta_of(&self, table: &str, also: &[&str], to: &Self) -> Vec<u8> {
         let upserts = to.entries.iter().filter(|(digest, who)| self.entries.get(*digest) != Some(who));
         let removals = self.entries.keys().filter(|digest| !to.entries.contains_key(*digest)).copied();
         encode(server_message::Kind::Delta(Delta {
@@ -276,7 +281,14 @@ impl FakeTable {
             to: Some(to.version()),
             upserts: pack(upserts),
             removals: removals.collect::<Vec<Digest>>().as_flattened().to_vec(),
+            also: also.iter().map(|name| String::from(*name)).collect(),
         }))
+    }
+
+    /// The message that makes a table the same as another one, which is this.
+    pub(crate) fn alias(&self, table: &str, of: &str) -> Vec<u8> {
+        let alias = Alias { table: table.to_owned(), of: of.to_owned(), version: Some(self.version()) };
+        encode(server_message::Kind::Alias(alias))
     }
 }
 

@@ -3,9 +3,13 @@
 //! No message leaves a table between two versions: a change is checked from end to end before it is
 //! made, and a snapshot is built beside the table that it replaces. What cannot be applied is
 //! answered with a Nack, on which the server sends a snapshot.
+//!
+//! Tables that are the same are one: an alias makes them so, a change that names all of them leaves
+//! them so, and one that names only some takes those apart, with a copy of what it touches.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use prost::Message as _;
 
@@ -14,8 +18,8 @@ use crate::decide::Tables;
 use crate::table::{Builder, Refused, Table};
 use crate::usage::Reporter;
 use crate::wire::{
-    Ack, Delta, Digest, Entries, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Subscribe,
-    TableVersion, Version, removals, server_message,
+    Ack, Alias, Delta, Digest, Entries, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd,
+    Subscribe, TableVersion, Version, removals, server_message,
 };
 
 #[cfg(test)]
@@ -92,7 +96,7 @@ pub struct NotAMessage(#[from] prost::DecodeError);
 
 #[derive(Debug)]
 struct Held {
-    table: Table,
+    table: Arc<Table>,
     version: Version,
 }
 
@@ -114,6 +118,8 @@ enum Reason {
     NoVersion,
     #[error("the change starts from another version than the one held")]
     Gap,
+    #[error("the table that it should be the same as is not held at that version")]
+    NotHeld,
     #[error("the tables would need more than {0} bytes, which is the limit of a worker")]
     Limit(usize),
     #[error("the worker has no memory left")]
@@ -151,6 +157,7 @@ impl Replica {
             filter_build: who.filter_build,
             config_version: who.config_version,
             held: self.tables.iter().map(held).collect(),
+            shares: true,
         }
     }
 
@@ -174,6 +181,7 @@ impl Replica {
                 Effect::Dropped
             }
             Some(Kind::UsageAck(ack)) => Effect::Reported { seq: ack.seq },
+            Some(Kind::Alias(alias)) => self.alias(alias),
             None => Effect::None,
         })
     }
@@ -216,7 +224,8 @@ impl Replica {
     /// Bytes of heap that all tables occupy, those being loaded included.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let tables = self.tables.values().map(|held| held.table.memory_bytes());
+        let part = |table: &Arc<Table>| table.memory_bytes().div_ceil(Arc::strong_count(table).max(1));
+        let tables = self.tables.values().map(|held| part(&held.table));
         let loading = self.loading.values().map(|loading| match loading {
             Loading::Building(builder) => builder.memory_bytes(),
             Loading::Spoiled => 0,
@@ -262,7 +271,8 @@ impl Replica {
             (None, _) => Err(Reason::NoBeginning),
             (Some(Loading::Building(_)), None) => Err(Reason::NoVersion),
             (Some(Loading::Building(builder)), Some(version)) => {
-                builder.finish(version.checksum).map(|table| Held { table, version }).map_err(Reason::from)
+                let table = builder.finish(version.checksum).map(Arc::new);
+                table.map(|table| Held { table, version }).map_err(Reason::from)
             }
         };
         match finished {
@@ -278,6 +288,19 @@ impl Replica {
         }
     }
 
+    fn alias(&mut self, alias: Alias) -> Effect {
+        let Alias { table: name, of, version } = alias;
+        let other = self.tables.get(&of).filter(|held| Some(held.version) == version);
+        let Some(Held { table, version }) = other else { return refused(name, &Reason::NotHeld) };
+        let (table, version) = (Arc::clone(table), *version);
+        self.loading.remove(&name);
+        let before = self.tables.insert(name.clone(), Held { table, version });
+        if let Some(before) = &before {
+            self.usage.get_mut().seal_all(&name, before.version.revision);
+        }
+        changed(name, version, before.is_none())
+    }
+
     fn delta(&mut self, delta: Delta) -> Effect {
         match self.apply(&delta) {
             Ok(version) => changed(delta.table, version, false),
@@ -287,39 +310,85 @@ impl Replica {
 
     fn apply(&mut self, delta: &Delta) -> Result<Version, Reason> {
         let (Some(from), Some(to)) = (delta.from, delta.to) else { return Err(Reason::NoVersion) };
-        let held = self.tables.get(&delta.table).filter(|held| held.version == from);
-        let room = held.ok_or(Reason::Gap)?.table.room_for(&delta.upserts);
+        let held = |name: &String| self.tables.get(name).filter(|held| held.version == from);
+        let room = held(&delta.table).ok_or(Reason::Gap)?.table.room_for(&delta.upserts, &delta.removals);
+        if !delta.also.iter().all(|name| held(name).is_some()) {
+            return Err(Reason::Gap);
+        }
         if !delta.upserts.is_empty()
             && let Err(full) = self.check_room(room)
         {
             self.revoke(delta, from.revision);
             return Err(full);
         }
-        let held = self.tables.get_mut(&delta.table).ok_or(Reason::Gap)?;
-        if let Err(refused) = held.table.apply(&delta.upserts, &delta.removals, to.checksum) {
-            // If memory ended in the middle, this is a version that nobody else has: only a snapshot helps.
-            held.version.checksum = held.table.checksum();
-            return Err(refused.into());
+        let outcome =
+            self.change(delta, |table| table.apply(&delta.upserts, &delta.removals, to.checksum), Some(to));
+        if let Err(reason) = outcome {
+            if matches!(reason, Refused::NoMemory) {
+                self.revoke(delta, from.revision);
+            }
+            return Err(reason.into());
         }
-        held.version = to;
         // It was applied, so it can be read.
-        let usage = self.usage.get_mut();
-        let mut seal = |digest: &Digest| usage.seal(&delta.table, digest, from.revision);
-        removals(&delta.removals).unwrap_or_default().iter().for_each(&mut seal);
-        Entries::new(&delta.upserts).flatten().for_each(|(digest, _)| seal(&digest));
+        for name in names(delta) {
+            let usage = self.usage.get_mut();
+            let mut seal = |digest: &Digest| usage.seal(name, digest, from.revision);
+            removals(&delta.removals).unwrap_or_default().iter().for_each(&mut seal);
+            Entries::new(&delta.upserts).flatten().for_each(|(digest, _)| seal(&digest));
+        }
         Ok(to)
+    }
+
+    /// Changes the tables of a delta as one, apart from others that are the same until now. Of what changes only
+    /// in part the version is one that nobody else has, so that only a snapshot helps.
+    fn change(
+        &mut self,
+        delta: &Delta,
+        change: impl FnOnce(&mut Table) -> Result<(), Refused>,
+        to: Option<Version>,
+    ) -> Result<(), Refused> {
+        let Some(held) = self.tables.get(&delta.table) else { return Ok(()) };
+        let mut table = Arc::clone(&held.table);
+        let empty: Arc<Table> = Arc::default();
+        for name in names(delta) {
+            if let Some(held) = self.tables.get_mut(name) {
+                held.table = Arc::clone(&empty);
+            }
+        }
+        let outcome = match Arc::get_mut(&mut table) {
+            Some(own) => change(own),
+            None => table.copy().and_then(|mut own| {
+                let outcome = change(&mut own);
+                table = Arc::new(own);
+                outcome
+            }),
+        };
+        for name in names(delta) {
+            if let Some(held) = self.tables.get_mut(name) {
+                match (outcome, to) {
+                    (Ok(()), Some(to)) => held.version = to,
+                    (Ok(()), None) => {}
+                    (Err(_), _) => held.version.checksum = table.checksum(),
+                }
+                held.table = Arc::clone(&table);
+            }
+        }
+        outcome
     }
 
     /// Takes out what a change removes that is refused for want of room: a key that is revoked ends, whatever
     /// else does not fit. The version stays, since the next change from there removes it again; if the key
     /// is given back before, checksums differ and a snapshot follows.
     fn revoke(&mut self, delta: &Delta, revision: u64) {
-        let (Some(held), Ok(removed)) = (self.tables.get_mut(&delta.table), removals(&delta.removals)) else {
-            return;
-        };
-        for digest in removed {
-            self.usage.get_mut().seal(&delta.table, digest, revision);
-            held.table.remove(digest);
+        let Ok(removed) = removals(&delta.removals) else { return };
+        for name in names(delta) {
+            removed.iter().for_each(|digest| self.usage.get_mut().seal(name, digest, revision));
+        }
+        let outcome =
+            self.change(delta, |table| removed.iter().try_for_each(|digest| table.remove(digest)), None);
+        if outcome.is_err() {
+            // A table that cannot even forget lets nobody in any more.
+            names(delta).for_each(|name| drop(self.tables.remove(name)));
         }
     }
 
@@ -342,7 +411,7 @@ impl Replica {
 
 impl Tables for Replica {
     fn table(&self, name: &str) -> Option<&Table> {
-        self.tables.get(name).map(|held| &held.table)
+        self.tables.get(name).map(|held| held.table.as_ref())
     }
 
     fn used(&self, table: &str, digest: &Digest) {
@@ -350,6 +419,11 @@ impl Tables for Replica {
             usage.count(table, digest);
         }
     }
+}
+
+/// The tables that a change is of.
+fn names(delta: &Delta) -> impl Iterator<Item = &str> {
+    delta.also.iter().chain([&delta.table]).map(String::as_str)
 }
 
 fn versioned(table: String, version: Version) -> TableVersion {
@@ -362,7 +436,7 @@ fn changed(table: String, version: Version, arrived: bool) -> Effect {
 
 fn refused(table: String, reason: &Reason) -> Effect {
     let no_room = matches!(reason, Reason::Limit(_) | Reason::NoMemory | Reason::Refused(Refused::NoMemory));
-    Effect::Refused { nack: Nack { table, reason: reason.to_string() }, no_room }
+    Effect::Refused { nack: Nack { table, reason: reason.to_string(), no_room }, no_room }
 }
 
 fn bytes(limit: u32) -> usize {

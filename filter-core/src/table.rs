@@ -5,8 +5,11 @@
 //! segment, so it costs the same at a thousand keys and at a million, and no allocation is ever
 //! larger than a segment or the list of segments: the memory of a wasm module never shrinks, so a
 //! table that doubles to grow would cost twice its size for good.
+//!
+//! Copies of a table have their segments in common, until one of them changes there.
 
 use std::mem::size_of;
+use std::sync::Arc;
 
 use crate::record::Record;
 use crate::wire::{Digest, Entries, Malformed, entry_hash, removals};
@@ -27,6 +30,8 @@ const SEGMENT_MIN: usize = 128;
 const ENTRY_MIN: usize = 16 + 2 + 1;
 /// What a segment grows beyond its entries when it is changed.
 const SEGMENT_SPARE: usize = 512;
+/// What stands around a segment: what it is made of, and how many tables have it.
+const SEGMENT_HEADER: usize = size_of::<Segment>() + 2 * size_of::<usize>();
 
 /// Digests and the records that they stand for.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +39,7 @@ pub struct Table {
     /// Ascending; the one at `i` stands between the segments `i` and `i + 1`: every digest of the
     /// first is less and every digest of the second is not.
     separators: Vec<Digest>,
-    segments: Vec<Segment>,
+    segments: Vec<Arc<Segment>>,
     len: usize,
     checksum: u64,
     /// There is a key among them that need not look like one, or there was since the last snapshot: once
@@ -84,6 +89,14 @@ pub enum Refused {
     NoMemory,
 }
 
+/// A segment to change: where other tables have it too, one of its own.
+fn own(segment: &mut Arc<Segment>) -> Result<&mut Segment, NoMemory> {
+    if Arc::get_mut(segment).is_none() {
+        *segment = Arc::new(segment.copy()?);
+    }
+    Arc::get_mut(segment).ok_or(NoMemory)
+}
+
 // === impl Table ===
 
 impl Table {
@@ -117,15 +130,32 @@ impl Table {
         self.any_shape
     }
 
-    /// Bytes of heap that it occupies, spare room included.
+    /// A copy, which has everything in common with this one.
+    ///
+    /// # Errors
+    ///
+    /// Without memory for the list of what they have in common.
+    pub fn copy(&self) -> Result<Self, Refused> {
+        let (mut separators, mut segments) = (Vec::new(), Vec::new());
+        separators.try_reserve_exact(self.separators.len()).map_err(|_| Refused::NoMemory)?;
+        segments.try_reserve_exact(self.segments.len()).map_err(|_| Refused::NoMemory)?;
+        separators.extend_from_slice(&self.separators);
+        segments.extend(self.segments.iter().map(Arc::clone));
+        Ok(Self { separators, segments, ..*self })
+    }
+
+    /// Bytes of heap that it occupies, spare room included, and of what it has in common with others its part.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let index = self
             .separators
             .capacity()
             .saturating_mul(size_of::<Digest>())
-            .saturating_add(self.segments.capacity().saturating_mul(size_of::<Segment>()));
-        self.segments.iter().map(Segment::heap_bytes).fold(index, usize::saturating_add)
+            .saturating_add(self.segments.capacity().saturating_mul(size_of::<Arc<Segment>>()));
+        let part = |segment: &Arc<Segment>| {
+            segment.heap_bytes().saturating_add(SEGMENT_HEADER).div_ceil(Arc::strong_count(segment).max(1))
+        };
+        self.segments.iter().map(part).fold(index, usize::saturating_add)
     }
 
     /// What a digest stands for.
@@ -136,14 +166,36 @@ impl Table {
 
     /// All entries, ascending by digest.
     pub fn iter(&self) -> impl Iterator<Item = (&Digest, Record<'_>)> {
-        self.segments.iter().flat_map(Segment::iter)
+        self.segments.iter().flat_map(|segment| segment.iter())
     }
 
-    /// How many bytes these entries need, at most about.
+    /// How many bytes a change needs, at most about: its entries, and what it touches of what this table has in
+    /// common with others.
     #[must_use]
-    pub fn room_for(&self, packed: &[u8]) -> usize {
+    pub fn room_for(&self, packed: &[u8], removed: &[u8]) -> usize {
         let touched = packed.len().div_ceil(ENTRY_MIN).min(self.segments.len().saturating_add(1));
-        packed.len().saturating_add(touched.saturating_mul(SEGMENT_SPARE))
+        let added = Entries::new(packed).flatten().map(|(digest, _)| digest);
+        // Each ascends. What both touch is counted twice.
+        let copied = self.common_bytes(added);
+        let copied =
+            copied.saturating_add(self.common_bytes(removals(removed).unwrap_or_default().iter().copied()));
+        packed.len().saturating_add(touched.saturating_mul(SEGMENT_SPARE)).saturating_add(copied)
+    }
+
+    /// Bytes of the segments where these ascending digests stand, of those that other tables have too.
+    fn common_bytes(&self, digests: impl Iterator<Item = Digest>) -> usize {
+        let mut last = None;
+        let mut bytes = 0_usize;
+        for digest in digests {
+            let at = self.segment_of(&digest);
+            if last.replace(at) != Some(at)
+                && let Some(segment) = self.segments.get(at)
+                && Arc::strong_count(segment) > 1
+            {
+                bytes = bytes.saturating_add(segment.heap_bytes()).saturating_add(SEGMENT_HEADER);
+            }
+        }
+        bytes
     }
 
     /// Adds an entry, or replaces its record.
@@ -154,7 +206,7 @@ impl Table {
             at = self.segment_of(digest);
         }
         match self.segments.get_mut(at) {
-            Some(segment) => match segment.insert(digest, record)? {
+            Some(segment) => match own(segment)?.insert(digest, record)? {
                 Some(replaced) => self.checksum = self.checksum.wrapping_sub(replaced),
                 None => self.len = self.len.saturating_add(1),
             },
@@ -162,7 +214,7 @@ impl Table {
                 let mut first = Segment::default();
                 first.push(digest, record)?;
                 self.segments.try_reserve(1).map_err(|_| NoMemory)?;
-                self.segments.push(first);
+                self.segments.push(Arc::new(first));
                 self.len = 1;
             }
         }
@@ -171,21 +223,25 @@ impl Table {
         Ok(())
     }
 
-    /// Removes an entry, if it is there.
-    pub(crate) fn remove(&mut self, digest: &Digest) {
+    /// Removes an entry, if it is there. That needs memory only where other tables have it too.
+    pub(crate) fn remove(&mut self, digest: &Digest) -> Result<(), Refused> {
         let at = self.segment_of(digest);
-        let Some(segment) = self.segments.get_mut(at) else { return };
-        let Some(removed) = segment.remove(digest) else { return };
+        let Some(segment) = self.segments.get_mut(at).filter(|segment| segment.get(digest).is_some()) else {
+            return Ok(());
+        };
+        let segment = own(segment)?;
+        let Some(removed) = segment.remove(digest) else { return Ok(()) };
         let small = segment.len() < SEGMENT_MIN;
         self.checksum = self.checksum.wrapping_sub(removed);
         self.len = self.len.saturating_sub(1);
         if small {
             self.merge(at);
         }
+        Ok(())
     }
 
     /// Applies a change whole, or refuses it and stays as it is. Only when memory ends in the middle is
-    /// what was to be removed gone, and what was to be added there in part; the checksum tells.
+    /// it made in part, removals first; the checksum tells.
     ///
     /// # Errors
     ///
@@ -198,7 +254,7 @@ impl Table {
             return Err(Refused::Checksum { expected: checksum, actual });
         }
         for digest in removed {
-            self.remove(digest);
+            self.remove(digest)?;
         }
         for entry in Entries::new(upserts) {
             let (digest, record) = entry?;
@@ -239,18 +295,19 @@ impl Table {
         self.separators.try_reserve(1).map_err(|_| NoMemory)?;
         self.segments.try_reserve(1).map_err(|_| NoMemory)?;
         let Some(segment) = self.segments.get_mut(at) else { return Ok(()) };
-        let upper = segment.split_half()?;
+        let (lower, upper) = segment.halves()?;
         if let Some(separator) = upper.first() {
+            *segment = Arc::new(lower);
             // There is a segment at this position, so these cannot panic.
             self.separators.insert(at, separator);
-            self.segments.insert(at.saturating_add(1), upper);
+            self.segments.insert(at.saturating_add(1), Arc::new(upper));
         }
         Ok(())
     }
 
     /// Drops an empty segment, and joins a small one with the neighbour that has room for it.
     fn merge(&mut self, at: usize) {
-        let len_at = |at| self.segments.get(at).map(Segment::len);
+        let len_at = |at: usize| self.segments.get(at).map(|segment| segment.len());
         let Some(len) = len_at(at) else { return };
         let fits =
             |other: Option<usize>| other.is_some_and(|other| other.saturating_add(len) <= SEGMENT_FILL);
@@ -271,22 +328,22 @@ impl Table {
         let next = at.saturating_add(1);
         let Some((before, behind)) = self.segments.split_at_mut_checked(next) else { return };
         if let (Some(segment), Some(following)) = (before.last_mut(), behind.first())
-            && segment.append(following).is_ok()
+            && own(segment).is_ok_and(|segment| segment.append(following).is_ok())
         {
             self.take_segment(next);
         }
     }
 
     /// Takes a segment out, and with it the separator before it; of the first, the one behind it.
-    fn take_segment(&mut self, at: usize) -> Option<Segment> {
+    fn take_segment(&mut self, at: usize) {
         if at >= self.segments.len() {
-            return None;
+            return;
         }
         let separator = at.saturating_sub(1);
         if separator < self.separators.len() {
             self.separators.remove(separator);
         }
-        Some(self.segments.remove(at))
+        self.segments.remove(at);
     }
 }
 
@@ -353,7 +410,7 @@ impl Builder {
             return Err(Refused::Checksum { expected: checksum, actual });
         }
         if let Some(last) = self.table.segments.last_mut() {
-            last.shrink();
+            own(last)?.shrink();
         }
         self.table.separators.shrink_to_fit();
         self.table.segments.shrink_to_fit();
@@ -367,17 +424,17 @@ impl Builder {
     fn push(&mut self, digest: &Digest, record: Record<'_>) -> Result<(), NoMemory> {
         let table = &mut self.table;
         match table.segments.last_mut() {
-            Some(open) if open.len() < SEGMENT_FILL => open.push(digest, record)?,
+            Some(open) if open.len() < SEGMENT_FILL => own(open)?.push(digest, record)?,
             full => {
                 let mut open = Segment::with_room(SEGMENT_FILL, 0)?;
                 open.push(digest, record)?;
                 if let Some(full) = full {
-                    full.shrink();
+                    own(full)?.shrink();
                     table.separators.try_reserve(1).map_err(|_| NoMemory)?;
                     table.separators.push(*digest);
                 }
                 table.segments.try_reserve(1).map_err(|_| NoMemory)?;
-                table.segments.push(open);
+                table.segments.push(Arc::new(open));
             }
         }
         table.len = table.len.saturating_add(1);

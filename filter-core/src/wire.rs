@@ -69,6 +69,9 @@ pub struct Subscribe {
     /// What the worker holds.
     #[prost(message, repeated, tag = "6")]
     pub held: Vec<TableVersion>,
+    /// It knows what an [`Alias`] is, and a [`Delta`] of several tables.
+    #[prost(bool, tag = "7")]
+    pub shares: bool,
 }
 
 /// A state of a table; the checksum is over its content.
@@ -93,7 +96,7 @@ pub struct TableVersion {
     pub version: Option<Version>,
 }
 
-/// The worker holds exactly this.
+/// The worker holds exactly this. For a [`Delta`] of several tables its first one stands for all of them.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct Ack {
     /// Table and version.
@@ -110,6 +113,9 @@ pub struct Nack {
     /// Why, for people.
     #[prost(string, tag = "2")]
     pub reason: String,
+    /// With more memory it would have been taken. What it removes is gone all the same.
+    #[prost(bool, tag = "3")]
+    pub no_room: bool,
 }
 
 /// A plugin configuration is in force.
@@ -149,7 +155,7 @@ pub struct TableUsage {
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct ServerMessage {
     /// What it says.
-    #[prost(oneof = "server_message::Kind", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "server_message::Kind", tags = "1, 2, 3, 4, 5, 6, 7")]
     pub kind: Option<server_message::Kind>,
 }
 
@@ -176,6 +182,9 @@ pub mod server_message {
         /// Reports are stored.
         #[prost(message, tag = "6")]
         UsageAck(super::UsageAck),
+        /// A table is what another one is.
+        #[prost(message, tag = "7")]
+        Alias(super::Alias),
     }
 }
 
@@ -230,6 +239,23 @@ pub struct Delta {
     /// Digests, back to back, strictly ascending, none of them among the upserts.
     #[prost(bytes = "vec", tag = "5")]
     pub removals: Vec<u8>,
+    /// Tables that change alike, all of them or none. They are held at `from` too.
+    #[prost(string, repeated, tag = "6")]
+    pub also: Vec<String>,
+}
+
+/// A table is from now on what another one is.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct Alias {
+    /// The table.
+    #[prost(string, tag = "1")]
+    pub table: String,
+    /// The other one.
+    #[prost(string, tag = "2")]
+    pub of: String,
+    /// What the other one is held at.
+    #[prost(message, optional, tag = "3")]
+    pub version: Option<Version>,
 }
 
 /// A table is no longer needed.

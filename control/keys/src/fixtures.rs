@@ -192,6 +192,8 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
         4 => name.prop_map(delete),
         3 => (select(&CONFIGS[..]), labels, refs)
             .prop_map(|(name, labels, refs)| put_config(name, labels, &refs)),
+        // More than by chance select the same.
+        3 => (select(&CONFIGS[..]), select(&LABELS[..])).prop_map(|(name, labels)| put_config(name, labels, &[])),
         1 => select(&CONFIGS[..]).prop_map(delete_config),
         1 => subsequence(&["a", "b"][..], 0..=2).prop_map(|namespaces| watch(&namespaces)),
         1 => Just(Change::Watch(None)),

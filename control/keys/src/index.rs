@@ -11,12 +11,13 @@ use keyward_resource::kinds::auth_config::AuthConfig;
 use keyward_resource::kinds::options::AllowList;
 use keyward_resource::kinds::secret::ApiKeySecret;
 
+use crate::placed::Placed;
 use crate::secrets::{Secret, Secrets};
 use crate::selection::Selection;
-use crate::table::{Record, Table};
 use crate::view::{KeyView, Wanted};
 
 mod budget;
+mod group;
 mod holders;
 mod report;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod tests;
 mod usage;
 
 pub use budget::LogLimits;
+use group::{Group, Tables};
 pub use holders::Holder;
 use usage::Former;
 pub use usage::Users;
@@ -49,19 +51,25 @@ pub enum Change {
 /// Who is allowed on routes of `AuthConfig`s, each list by the auth id of those routes.
 pub type AllowLists = BTreeMap<ObjectRef, BTreeMap<String, AllowList>>;
 
-/// All Secrets, all `AuthConfig`s, and the key table of each of these.
+/// All Secrets, all `AuthConfig`s, and their key tables.
 ///
 /// Each step of an `AuthConfig` has a table, called as [`table_name`] says, and one more for each list of who is
-/// allowed: those keys of its own whose owners are, each with the owner's name alone. A changed Secret costs time in the
-/// number of `AuthConfig`s, whatever the number of Secrets; an `AuthConfig` with a changed
-/// selection, or another choice of namespaces that are watched, costs time in the number of Secrets.
+/// allowed: those keys of its own whose owners are, each with the owner's name alone. Steps that select the same
+/// have the same tables under different names. A changed Secret costs time in the number of selections, whatever
+/// the number of Secrets; a selection that is new, or another choice of namespaces that are watched, costs time
+/// in the number of Secrets.
+///
+/// A step that selects something else goes on with a copy of the table that it had, so that it is told what
+/// changes and no more. Where others select that already it has theirs from now on, and its old one leads there.
 #[derive(Debug)]
 pub struct KeyIndex {
     revision: u64,
     secrets: Secrets,
     configs: BTreeMap<StepId, Config>,
+    groups: BTreeMap<Arc<Selection>, Group>,
     lists: AllowLists,
-    tables: OrdMap<Arc<str>, Arc<Table>>,
+    /// The tables by name, as they were placed last.
+    tables: OrdMap<Arc<str>, Placed>,
     log_limits: LogLimits,
     /// Keys that were used by those who hold them no more.
     former: Former,
@@ -70,24 +78,14 @@ pub struct KeyIndex {
 /// A step of an `AuthConfig`: its place among them, from 0.
 type StepId = (ObjectRef, usize);
 
-/// What the index knows of a step of an `AuthConfig` beside its table.
+/// What the index knows of a step of an `AuthConfig` beside its group.
 #[derive(Debug)]
 struct Config {
     table: Arc<str>,
     /// The name of the step, where there are several.
     name: Option<String>,
     /// `None` when it could never select anything: it is rejected and has no table.
-    selection: Option<Selection>,
-    /// How many Secrets are selected, usable or not.
-    selected: usize,
-    /// How many of them lack metadata that are required.
-    incomplete: usize,
-    /// Those whose keys cannot be served because of what was stored with them.
-    unreadable: BTreeSet<ObjectRef>,
-    /// Secrets that are named and do not exist.
-    missing: BTreeSet<ObjectRef>,
-    /// Keys that more than one of the selected Secrets hold.
-    shared: BTreeSet<Digest>,
+    selection: Option<Arc<Selection>>,
     lists: Vec<List>,
 }
 
@@ -101,10 +99,17 @@ struct List {
 /// What a batch of changes has touched and must be looked at once the batch is in.
 #[derive(Debug, Default)]
 struct Touched {
+    /// Steps that are put, each as it was put last: its name and what it selects.
+    puts: BTreeMap<StepId, (Option<String>, Option<Arc<Selection>>)>,
     digests: BTreeSet<Digest>,
-    configs: BTreeSet<StepId>,
-    /// Only their lists are other ones.
-    lists: BTreeSet<StepId>,
+    /// Every Secret has to be looked at.
+    anew: BTreeSet<Arc<Selection>>,
+    /// Their steps, or the lists of these, are other ones.
+    steps: BTreeSet<Arc<Selection>>,
+    /// Tables that lead into others.
+    entering: Vec<(Tables, Arc<Selection>)>,
+    /// Names that stand for other tables than before.
+    moved: BTreeSet<Arc<str>>,
 }
 
 // === impl KeyIndex ===
@@ -123,6 +128,7 @@ impl KeyIndex {
             revision: 0,
             secrets: Secrets::default(),
             configs: BTreeMap::new(),
+            groups: BTreeMap::new(),
             lists: AllowLists::new(),
             tables: OrdMap::new(),
             log_limits,
@@ -148,25 +154,67 @@ impl KeyIndex {
                 Change::DeleteAuthConfig(id) => self.delete_config(&id, &mut touched),
                 Change::Watch(namespaces) => {
                     if self.secrets.watch(namespaces) {
-                        touched.configs.extend(self.configs.keys().cloned());
+                        touched.anew.extend(self.groups.keys().cloned());
                     }
                 }
                 Change::Allow(lists) => self.allow(lists, &mut touched),
             }
         }
-        for id in &touched.configs {
-            self.select_anew(id);
+        for (id, (name, selection)) in std::mem::take(&mut touched.puts) {
+            match self.configs.get_mut(&id) {
+                Some(config) if config.selection == selection => config.name = name,
+                _ => self.put_step(id, name, selection, &mut touched),
+            }
         }
-        for id in touched.lists.difference(&touched.configs) {
-            self.list_anew(id, &touched.digests);
-        }
-        if touched.digests.is_empty() {
+        self.look_again(&touched);
+    }
+
+    /// Brings the tables up to date. Each changes once with a batch: nobody is to see it half changed.
+    fn look_again(&mut self, touched: &Touched) {
+        let mut changed: BTreeSet<Arc<Selection>> = &touched.anew | &touched.steps;
+        if changed.is_empty() && touched.digests.is_empty() {
             return;
         }
-        for (id, config) in &mut self.configs {
-            // A table changes once with a batch: nobody is to see it half changed.
-            if !touched.configs.contains(id) && !touched.lists.contains(id) {
-                config.look_again(&self.secrets, &mut self.tables, self.revision, touched.digests.iter());
+        let Self { revision, secrets, groups, configs, log_limits, .. } = self;
+        for (selection, group) in groups.iter_mut() {
+            let lists_of = |step: &StepId| configs.get(step).into_iter().flat_map(|config| &config.lists);
+            let has_new_list = changed.contains(selection) && {
+                let lists = group.steps.iter().flat_map(lists_of).map(|list| list.list.clone()).collect();
+                group.tables.keep_lists(&lists, *revision, log_limits.changes)
+            };
+            if touched.anew.contains(selection) {
+                group.select_anew(selection, secrets, *revision);
+            } else if has_new_list {
+                let all = Arc::clone(&group.tables.all);
+                let held = all.iter().map(|(digest, _)| digest).filter(|it| !touched.digests.contains(*it));
+                group.look_again(selection, secrets, *revision, held.chain(&touched.digests));
+            } else if group.look_again(selection, secrets, *revision, &touched.digests) {
+                changed.insert(Arc::clone(selection));
+            }
+        }
+        for (before, selection) in &touched.entering {
+            let Some(group) = groups.get_mut(selection) else { continue };
+            for (list, table) in group.tables.iter_mut() {
+                if let Some(before) = before.get(list) {
+                    Arc::make_mut(table).enter_from(before);
+                }
+            }
+        }
+        for selection in &changed {
+            self.place(selection, &touched.moved);
+        }
+    }
+
+    /// Puts the tables of a group under the names of those who are in it.
+    fn place(&mut self, selection: &Arc<Selection>, moved: &BTreeSet<Arc<str>>) {
+        let Some(group) = self.groups.get(selection) else { return };
+        for config in group.steps.iter().filter_map(|step| self.configs.get(step)) {
+            let lists = config.lists.iter().map(|list| (&list.table, Some(&list.list)));
+            for (name, list) in lists.chain([(&config.table, None)]) {
+                let Some(table) = group.tables.get(list).map(Arc::clone) else { continue };
+                let before = self.tables.get(name).filter(|_| !moved.contains(name));
+                let since = before.map_or(self.revision, |before| before.since);
+                self.tables.insert(Arc::clone(name), Placed { table, since });
             }
         }
     }
@@ -190,33 +238,13 @@ impl KeyIndex {
         }
     }
 
-    /// Brings the counts of all `AuthConfig`s up to date with the change of one Secret.
+    /// Brings the counts of all groups up to date with the change of one Secret.
     fn count(&mut self, before: Option<&Secret>, after: Option<&Secret>, touched: &mut Touched) {
         let Some(id) = after.or(before).map(|secret| &secret.id) else { return };
-        for (config_id, config) in &mut self.configs {
-            // A selection that changed in the same batch is counted anew, from all Secrets.
-            if touched.configs.contains(config_id) {
-                continue;
-            }
-            let Some(selection) = &config.selection else { continue };
-            let counts =
-                |secret: Option<&Secret>| usize::from(secret.is_some_and(|it| selection.selects(it)));
-            let lacks = |secret: Option<&Secret>| {
-                usize::from(secret.is_some_and(|it| selection.selects(it) && !selection.accepts(it)))
-            };
-            config.selected = config.selected + counts(after) - counts(before);
-            config.incomplete = config.incomplete + lacks(after) - lacks(before);
-            if after.is_some_and(|secret| secret.is_unreadable() && selection.selects(secret)) {
-                config.unreadable.insert(id.clone());
-            } else {
-                config.unreadable.remove(id);
-            }
-            if selection.refs.contains(id) {
-                if after.is_some() {
-                    config.missing.remove(id);
-                } else {
-                    config.missing.insert(id.clone());
-                }
+        for (selection, group) in &mut self.groups {
+            // A selection that is new in this batch is counted from all Secrets.
+            if !touched.anew.contains(selection) {
+                group.count(selection, id, before, after);
             }
         }
         if let Some(before) = before {
@@ -228,37 +256,85 @@ impl KeyIndex {
     fn put_config(&mut self, config: AuthConfig, touched: &mut Touched) {
         let id = config.meta.object_ref();
         let several = config.steps.len() > 1;
+        touched.puts.retain(|(other, _), _| *other != id);
         let surplus = self.steps_of(&id).filter(|(_, at)| *at >= config.steps.len()).cloned();
         for step in surplus.collect::<Vec<_>>() {
             self.delete_step(&step, touched);
         }
         for (at, step) in config.steps.into_iter().enumerate() {
-            let selection = Selection::new(step.api_key_auth);
+            let selection = Selection::new(step.api_key_auth).map(Arc::new);
             let name = several.then_some(step.name);
-            let id = (id.clone(), at);
-            match self.configs.get_mut(&id) {
-                Some(config) if config.selection == selection => config.name = name,
-                _ => {
-                    let table = table_name(&id.0.to_string(), at);
-                    touched.configs.insert(id.clone());
-                    let lists = lists(&self.lists, &id);
-                    self.configs.insert(id, Config { lists, ..Config::new(&table, name, selection) });
-                }
-            }
+            touched.puts.insert((id.clone(), at), (name, selection));
         }
     }
 
+    /// A step selects something else than before.
+    fn put_step(
+        &mut self,
+        id: StepId,
+        name: Option<String>,
+        selection: Option<Arc<Selection>>,
+        touched: &mut Touched,
+    ) {
+        let before = self.leave(&id, touched);
+        let table = Arc::from(table_name(&id.0.to_string(), id.1));
+        let config = Config { table, name, selection: selection.clone(), lists: lists(&self.lists, &id) };
+        match selection {
+            Some(selection) => self.enter(&id, &config, selection, before, touched),
+            None => config.tables().for_each(|table| drop(self.tables.remove(table))),
+        }
+        self.configs.insert(id, config);
+    }
+
+    /// Takes a step out of its group. The tables that it had there.
+    fn leave(&mut self, id: &StepId, touched: &mut Touched) -> Option<Tables> {
+        let selection = self.configs.get(id)?.selection.clone()?;
+        let group = self.groups.get_mut(&selection)?;
+        group.steps.remove(id);
+        let tables = group.tables.clone();
+        if group.steps.is_empty() {
+            self.groups.remove(&selection);
+            touched.anew.remove(&selection);
+            touched.steps.remove(&selection);
+        } else {
+            touched.steps.insert(selection);
+        }
+        Some(tables)
+    }
+
+    fn enter(
+        &mut self,
+        id: &StepId,
+        config: &Config,
+        selection: Arc<Selection>,
+        before: Option<Tables>,
+        touched: &mut Touched,
+    ) {
+        if let Some(group) = self.groups.get_mut(&selection) {
+            group.steps.insert(id.clone());
+            touched.moved.extend(config.tables().cloned());
+            touched.entering.extend(before.map(|before| (before, Arc::clone(&selection))));
+            touched.steps.insert(selection);
+            return;
+        }
+        let tables = before.unwrap_or_else(|| Tables::new(self.revision, self.log_limits.changes));
+        let mut group = Group::new(tables);
+        group.steps.insert(id.clone());
+        touched.anew.insert(Arc::clone(&selection));
+        self.groups.insert(selection, group);
+    }
+
     fn delete_config(&mut self, id: &ObjectRef, touched: &mut Touched) {
+        touched.puts.retain(|(other, _), _| other != id);
         for step in self.steps_of(id).cloned().collect::<Vec<_>>() {
             self.delete_step(&step, touched);
         }
     }
 
     fn delete_step(&mut self, id: &StepId, touched: &mut Touched) {
-        touched.configs.remove(id);
+        self.leave(id, touched);
         if let Some(config) = self.configs.remove(id) {
-            self.tables.remove(&config.table);
-            config.lists.iter().for_each(|list| drop(self.tables.remove(&list.table)));
+            config.tables().for_each(|table| drop(self.tables.remove(table)));
         }
     }
 
@@ -276,53 +352,17 @@ impl KeyIndex {
             let gone = config.lists.iter().filter(|list| !lists.contains(list));
             gone.for_each(|list| drop(self.tables.remove(&list.table)));
             config.lists = lists;
-            touched.lists.insert(id.clone());
+            touched.steps.extend(config.selection.clone());
         }
     }
 
-    /// Looks at every key of a step, for those of its lists that are new, and at those that have changed.
-    fn list_anew(&mut self, id: &StepId, changed: &BTreeSet<Digest>) {
-        let Some(config) = self.configs.get_mut(id) else { return };
-        let Some(table) = self.tables.get(&config.table).map(Arc::clone) else { return };
-        config.open_tables(&mut self.tables, self.revision, self.log_limits.changes);
-        let held = table.iter().map(|(digest, _)| digest).filter(|digest| !changed.contains(*digest));
-        let digests = held.chain(changed);
-        config.look_again(&self.secrets, &mut self.tables, self.revision, digests);
+    fn group(&self, config: &Config) -> Option<&Group> {
+        self.groups.get(config.selection.as_ref()?)
     }
 
     /// The steps of an `AuthConfig`, in order.
     fn steps_of(&self, id: &ObjectRef) -> impl Iterator<Item = &StepId> {
         self.configs.range((id.clone(), 0)..=(id.clone(), usize::MAX)).map(|(id, _)| id)
-    }
-
-    /// Looks at every Secret, for a step whose selection is another one.
-    fn select_anew(&mut self, id: &StepId) {
-        let Some(config) = self.configs.get_mut(id) else { return };
-        let Some(selection) = &config.selection else {
-            self.tables.remove(&config.table);
-            config.lists.iter().for_each(|list| drop(self.tables.remove(&list.table)));
-            return;
-        };
-        config.selected = 0;
-        config.incomplete = 0;
-        config.unreadable.clear();
-        config.missing = selection.refs.iter().filter(|id| self.secrets.get(id).is_none()).cloned().collect();
-        // Keys that it accepts and that it selects no more are gone with this too.
-        let held = self.tables.get(&config.table).map(Arc::clone);
-        let mut digests: Vec<Digest> =
-            held.iter().flat_map(|table| table.iter().map(|(digest, _)| *digest)).collect();
-        for secret in self.secrets.iter().filter(|secret| selection.selects(secret)) {
-            config.selected += 1;
-            config.incomplete += usize::from(!selection.accepts(secret));
-            if secret.is_unreadable() {
-                config.unreadable.insert(secret.id.clone());
-            }
-            digests.extend(secret.keys());
-        }
-        digests.sort_unstable();
-        digests.dedup();
-        config.open_tables(&mut self.tables, self.revision, self.log_limits.changes);
-        config.look_again(&self.secrets, &mut self.tables, self.revision, &digests);
     }
 }
 
@@ -335,84 +375,15 @@ impl Default for KeyIndex {
 // === impl Config ===
 
 impl Config {
-    fn new(table: &str, name: Option<String>, selection: Option<Selection>) -> Self {
-        Self {
-            table: Arc::from(table),
-            name,
-            selection,
-            selected: 0,
-            incomplete: 0,
-            unreadable: BTreeSet::new(),
-            missing: BTreeSet::new(),
-            shared: BTreeSet::new(),
-            lists: Vec::new(),
-        }
-    }
-
-    /// Makes the tables that are not there yet.
-    fn open_tables(&self, tables: &mut OrdMap<Arc<str>, Arc<Table>>, revision: u64, log_limit: usize) {
-        for name in self.lists.iter().map(|list| &list.table).chain([&self.table]) {
-            tables.entry(Arc::clone(name)).or_insert_with(|| Arc::new(Table::new(revision, log_limit)));
-        }
+    /// The names of its tables.
+    fn tables(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.lists.iter().map(|list| &list.table).chain([&self.table])
     }
 
     /// The accepted Secrets that hold a key. The first one is the identity.
     fn holders<'a>(&self, secrets: &'a Secrets, digest: &Digest) -> impl Iterator<Item = &'a Arc<Secret>> {
         let selection = self.selection.as_ref();
         secrets.holders(digest).filter(move |secret| selection.is_some_and(|it| it.accepts(secret)))
-    }
-
-    /// Finds out anew whom these keys belong to.
-    fn look_again<'a>(
-        &mut self,
-        secrets: &Secrets,
-        tables: &mut OrdMap<Arc<str>, Arc<Table>>,
-        revision: u64,
-        digests: impl IntoIterator<Item = &'a Digest>,
-    ) {
-        if !tables.contains_key(&self.table) {
-            return;
-        }
-        let names = self.lists.iter().map(|list| &list.table).chain([&self.table]);
-        // There is one for each: they come and go together.
-        let found = names.filter_map(|name| tables.get_key_value(name));
-        let mut found: Vec<_> =
-            found.map(|(name, table)| (Arc::clone(name), Arc::clone(table), Vec::new())).collect();
-        for digest in digests {
-            let mut holders = self.holders(secrets, digest);
-            let owner = holders.next();
-            let shared = holders.next().is_some();
-            drop(holders);
-            if shared {
-                self.shared.insert(*digest);
-            } else {
-                self.shared.remove(digest);
-            }
-            let selection = self.selection.as_ref();
-            let record =
-                owner.zip(selection).and_then(|(secret, selection)| selection.record(secret, digest));
-            let owner = owner.filter(|_| record.is_some());
-            let listed = self.lists.iter().map(|list| owner.and_then(|owner| list.record(owner, digest)));
-            for ((_, table, changes), record) in found.iter_mut().zip(listed.chain([record.clone()])) {
-                if table.get(digest) != record.as_deref() {
-                    changes.push((*digest, record));
-                }
-            }
-        }
-        for (name, _, changes) in found.into_iter().filter(|(_, _, changes)| !changes.is_empty()) {
-            if let Some(table) = tables.get_mut(&name) {
-                Arc::make_mut(table).update(revision, changes);
-            }
-        }
-    }
-}
-
-// === impl List ===
-
-impl List {
-    /// What its table says of a key: whose it is, if that one is allowed.
-    fn record(&self, owner: &Secret, digest: &Digest) -> Option<Record> {
-        self.list.allows(&owner.id.name, &owner.labels).then(|| owner.named(digest))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The key tables of the control server, and what its end of a key stream says.
 //!
 //! ```text
-//!  Secret, AuthConfig ─changes▶ KeyIndex ─▶ one Table per AuthConfig (digest ─▶ identity,
-//!                                 │             version, log of the last changes)
+//!  Secret, AuthConfig ─changes▶ KeyIndex ─▶ one Table for all AuthConfigs that select the same
+//!                                 │             (digest ─▶ identity, version, log of the last changes)
 //!                                 └─view─▶ KeyView, immutable
 //!                                             │ next
 //!  worker ─ClientMessage─▶ Session ◀──────────┘
@@ -19,6 +19,7 @@
 #[cfg(test)]
 mod fixtures;
 mod index;
+mod placed;
 mod secrets;
 mod selection;
 mod session;

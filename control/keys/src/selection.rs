@@ -12,7 +12,7 @@ use crate::secrets::Secret;
 use crate::table::Record;
 
 /// Labels and names; a Secret is selected by either.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Selection {
     /// All must be equal, in any namespace; none at all selects nothing.
     labels: BTreeMap<String, String>,

@@ -1,25 +1,32 @@
 //! One key stream from the side of the control server, without the stream.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use keyward_filter_core::wire::{
-    Ack, ClientMessage, Delta, Digest, Drop, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd,
-    Subscribe, Usage, UsageAck, Version, client_message, server_message, uses,
+    Ack, Alias, ClientMessage, Delta, Digest, Drop, Nack, ServerMessage, SnapshotBegin, SnapshotChunk,
+    SnapshotEnd, Subscribe, UsageAck, Version, client_message, server_message,
 };
 
+use crate::placed::Placed;
 use crate::table::{Content, Table};
 use crate::view::KeyView;
 
+mod event;
+mod slot;
 #[cfg(test)]
 mod tests;
 
-/// Refusals in a row after which a table is offered only once a version.
-const MAX_REFUSALS: u32 = 3;
+pub use event::{ProtocolError, SessionEvent, TableUses};
+use slot::Slot;
+
 /// The default size of a chunk, 1,800 keys or so: a worker serves nobody while it appends them.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// The default size of a delta, 2,000 keys or so: each is a search and a move in the worker.
 const DELTA_BYTES: usize = 64 * 1024;
+/// How much larger a delta may be for a worker without room: what is revoked must not wait behind what does
+/// not fit.
+const MORE_WITHOUT_ROOM: usize = 16;
 /// The longest reason of a refusal that is kept, in bytes.
 const MAX_REASON_LEN: usize = 512;
 
@@ -32,93 +39,22 @@ pub struct Limits {
     pub delta_bytes: usize,
 }
 
-/// What a worker said that others want to know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SessionEvent {
-    /// The stream has begun.
-    Subscribed {
-        /// The Envoy node id.
-        node: String,
-        /// The node role.
-        role: String,
-        /// Names the VM instance.
-        worker: String,
-        /// Version of the filter.
-        build: String,
-        /// Version of the plugin configuration in force.
-        config_version: u64,
-        /// What the worker holds from before.
-        held: Vec<(String, Version)>,
-    },
-    /// The worker holds what it was sent last.
-    Acked {
-        /// The table.
-        table: String,
-        /// Its version.
-        version: Version,
-    },
-    /// The worker refused what it was sent last.
-    Nacked {
-        /// The table.
-        table: String,
-        /// Why.
-        reason: String,
-    },
-    /// A plugin configuration is in force.
-    ConfigApplied {
-        /// Its version.
-        version: u64,
-    },
-    /// Keys were used.
-    Used {
-        /// The number of the report: of those of one worker each one counts once.
-        seq: u64,
-        /// By table.
-        tables: Vec<TableUses>,
-    },
-}
-
-/// How often keys of a table were used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableUses {
-    /// The table.
-    pub table: String,
-    /// The revision at which it was held.
-    pub revision: u64,
-    /// Keys, how often each was used, and when last in seconds since 1970.
-    pub uses: Vec<(Digest, u32, u32)>,
-}
-
-/// A message that does not belong where it came. The stream should be closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum ProtocolError {
-    /// The first message was another one.
-    #[error("the first message of a key stream must be Subscribe")]
-    NotSubscribed,
-    /// It came again.
-    #[error("a key stream has one Subscribe")]
-    SubscribedTwice,
-    /// It says nothing, or nothing that this server knows.
-    #[error("the message is empty or of an unknown kind")]
-    Unknown,
-    /// A held table came without its version.
-    #[error("the message names a table without its version")]
-    NoVersion,
-    /// The uses in a report are cut off.
-    #[error("the uses in a report are not well formed")]
-    Uses,
-}
-
 /// One worker's stream.
 ///
 /// For each table one change at a time is on its way: the next one leaves when the worker has
 /// answered, and so does a drop. So an answer is never ambiguous, changes pile up only as a merged
 /// delta, and a slow worker holds nothing but its place in the table. Deltas pass a snapshot of
 /// another table by.
+///
+/// Where several names stand for one table, a worker that knows how gets it once: one of them as said,
+/// the others as aliases of it, and what changes in one delta for all of them. It need not be known for
+/// that which of them the worker has as one: what it holds at the same version is the same.
 #[derive(Debug, Default)]
 pub struct Session {
     limits: Limits,
     role: Option<String>,
+    /// The worker knows of aliases.
+    shares: bool,
     slots: BTreeMap<Arc<str>, Slot>,
     /// The one snapshot that is being sent.
     loading: Option<Loading>,
@@ -126,33 +62,11 @@ pub struct Session {
     stored: Option<u64>,
 }
 
-/// What is known of a table in the worker.
-#[derive(Debug, Default)]
-struct Slot {
-    /// What it holds.
-    held: Option<Version>,
-    /// What it will hold when it takes what is on its way.
-    awaited: Option<Version>,
-    /// The version that the table had when the worker was last offered a change of it.
-    offered: Option<Version>,
-    /// How often in a row it refused.
-    refusals: u32,
-}
-
 #[derive(Debug)]
 struct Loading {
     table: Arc<str>,
     content: Content,
     last: Option<Digest>,
-}
-
-fn used(usage: Usage) -> Result<SessionEvent, ProtocolError> {
-    let mut tables = Vec::with_capacity(usage.tables.len());
-    for table in usage.tables {
-        let uses = uses(&table.uses).map_err(|_| ProtocolError::Uses)?.collect();
-        tables.push(TableUses { table: table.table, revision: table.revision, uses });
-    }
-    Ok(SessionEvent::Used { seq: usage.seq, tables })
 }
 
 // === impl Session ===
@@ -188,12 +102,12 @@ impl Session {
             (Kind::Subscribe(subscribe), None) => self.subscribe(subscribe)?,
             (Kind::Subscribe(_), Some(_)) => return Err(ProtocolError::SubscribedTwice),
             (_, None) => return Err(ProtocolError::NotSubscribed),
-            (Kind::Ack(ack), Some(_)) => return Ok(Vec::from_iter(self.ack(ack)?)),
-            (Kind::Nack(nack), Some(_)) => self.nack(nack),
+            (Kind::Ack(ack), Some(_)) => return self.ack(ack),
+            (Kind::Nack(nack), Some(_)) => return Ok(self.nack(nack)),
             (Kind::ConfigApplied(applied), Some(_)) => {
                 SessionEvent::ConfigApplied { version: applied.version }
             }
-            (Kind::Usage(usage), Some(_)) => used(usage)?,
+            (Kind::Usage(usage), Some(_)) => event::used(usage)?,
         };
         Ok(vec![event])
     }
@@ -215,6 +129,7 @@ impl Session {
         view.wanted(&role)?;
         let kind = None
             .or_else(|| self.next_drop(&role, view).map(Kind::Drop))
+            .or_else(|| self.next_alias(&role, view).map(|alias| Kind::Alias(self.send_alias(alias))))
             .or_else(|| self.next_delta(&role, view).map(Kind::Delta))
             .or_else(|| self.next_chunk())
             .or_else(|| self.begin(&role, view).map(Kind::Begin))?;
@@ -225,11 +140,11 @@ impl Session {
         let mut held = Vec::with_capacity(subscribe.held.len());
         for table in subscribe.held {
             let version = table.version.ok_or(ProtocolError::NoVersion)?;
-            let slot = Slot { held: Some(version), ..Slot::default() };
-            self.slots.insert(Arc::from(table.table.as_str()), slot);
+            self.slots.insert(Arc::from(table.table.as_str()), Slot::holding(version));
             held.push((table.table, version));
         }
         self.role = Some(subscribe.role.clone());
+        self.shares = subscribe.shares;
         Ok(SessionEvent::Subscribed {
             node: subscribe.node_id,
             role: subscribe.role,
@@ -241,27 +156,47 @@ impl Session {
     }
 
     /// Passes over an answer to nothing that is on its way.
-    fn ack(&mut self, ack: Ack) -> Result<Option<SessionEvent>, ProtocolError> {
+    fn ack(&mut self, ack: Ack) -> Result<Vec<SessionEvent>, ProtocolError> {
         let held = ack.held.ok_or(ProtocolError::NoVersion)?;
         let version = held.version.ok_or(ProtocolError::NoVersion)?;
-        let Some(slot) = self.slots.get_mut(held.table.as_str()) else { return Ok(None) };
-        if slot.awaited != Some(version) {
-            return Ok(None);
+        let mut events = Vec::new();
+        for name in self.answered(&held.table) {
+            if let Some(slot) = self.slots.get_mut(&name)
+                && slot.awaited == Some(version)
+            {
+                *slot = Slot::holding(version);
+                events.push(SessionEvent::Acked { table: name.to_string(), version });
+            }
         }
-        *slot = Slot { held: Some(version), ..Slot::default() };
-        Ok(Some(SessionEvent::Acked { table: held.table, version }))
+        Ok(events)
     }
 
-    fn nack(&mut self, nack: Nack) -> SessionEvent {
+    fn nack(&mut self, nack: Nack) -> Vec<SessionEvent> {
         let loading = self.loading.take_if(|loading| *loading.table == *nack.table).is_some();
-        if let Some(slot) = self.slots.get_mut(nack.table.as_str())
-            && (slot.awaited.take().is_some() || loading)
-        {
-            slot.refusals = slot.refusals.saturating_add(1);
-        }
         let mut reason = nack.reason;
         reason.truncate(reason.floor_char_boundary(MAX_REASON_LEN));
-        SessionEvent::Nacked { table: nack.table, reason }
+        let mut names = self.answered(&nack.table);
+        for name in &names {
+            if let Some(slot) = self.slots.get_mut(name)
+                && (slot.awaited.is_some() || loading)
+            {
+                slot.refuse(nack.no_room);
+            }
+        }
+        if names.is_empty() {
+            names.push(Arc::from(nack.table));
+        }
+        let event = |name: Arc<str>| SessionEvent::Nacked { table: name.to_string(), reason: reason.clone() };
+        names.into_iter().map(event).collect()
+    }
+
+    /// The tables that an answer is about: the one that it names, and those that were on their way with it.
+    fn answered(&mut self, table: &str) -> Vec<Arc<str>> {
+        let Some((name, _)) = self.slots.get_key_value(table) else { return Vec::new() };
+        let mut names = vec![Arc::clone(name)];
+        names
+            .extend(self.slots.get_mut(table).map(|slot| std::mem::take(&mut slot.also)).unwrap_or_default());
+        names
     }
 
     fn next_drop(&mut self, role: &str, view: &KeyView) -> Option<Drop> {
@@ -279,25 +214,118 @@ impl Session {
         Some(Drop { table: table.to_string() })
     }
 
+    /// A table that the worker has by another name, further than by this one.
+    fn next_alias(&self, role: &str, view: &KeyView) -> Option<(Alias, Version)> {
+        if !self.shares {
+            return None;
+        }
+        let lacks = |(name, placed): &(&Arc<str>, &Placed)| {
+            let fresh = Slot::default();
+            let slot = self.slots.get(*name).unwrap_or(&fresh);
+            slot.refusals == 0 && slot.is_due(placed.version()) && !self.is_loading(name)
+        };
+        let mut lacking = view.wanted_tables(role).filter(lacks).peekable();
+        lacking.peek()?;
+        let mut furthest: BTreeMap<*const Table, (u64, &Arc<str>, Version)> = BTreeMap::new();
+        for (name, placed) in view.wanted_tables(role) {
+            let settled = |slot: &&Slot| slot.awaited.is_none() && slot.refusals == 0;
+            let held = self.slots.get(name).filter(settled).and_then(|slot| slot.held);
+            if let Some((held, reach)) = held.and_then(|held| Some((held, placed.table.reach(held)?))) {
+                let best = furthest.entry(placed.id()).or_insert((reach, name, held));
+                if reach > best.0 {
+                    *best = (reach, name, held);
+                }
+            }
+        }
+        lacking.find_map(|(name, placed)| {
+            let (reach, of, version) = *furthest.get(&placed.id())?;
+            let held = self.slots.get(name).and_then(|slot| slot.held);
+            let own = held.and_then(|held| placed.reach(held));
+            (reach >= placed.since && own.is_none_or(|own| own < reach)).then(|| {
+                (Alias { table: name.to_string(), of: of.to_string(), version: Some(version) }, version)
+            })
+        })
+    }
+
+    fn send_alias(&mut self, (alias, version): (Alias, Version)) -> Alias {
+        let slot = self.slots.entry(Arc::from(alias.table.as_str())).or_default();
+        slot.awaited = Some(version);
+        alias
+    }
+
     fn next_delta(&mut self, role: &str, view: &KeyView) -> Option<Delta> {
-        for (name, table) in view.wanted_tables(role) {
-            let Some(slot) = self.slots.get_mut(name) else { continue };
-            if self.loading.as_ref().is_some_and(|loading| loading.table == *name) {
+        let mut coming = None;
+        for (name, placed) in view.wanted_tables(role) {
+            let Some(slot) = self.slots.get(name).filter(|_| !self.is_loading(name)) else { continue };
+            let Some(from) = slot.held.filter(|_| slot.takes_delta(placed.version())) else { continue };
+            // By a way in that only this one goes it need not come where it comes by another name.
+            let mut comes = || coming.get_or_insert_with(|| self.coming(role, view)).contains(&placed.id());
+            if slot.refusals == 0 && placed.reach(from).is_none() && comes() {
                 continue;
             }
-            let Some(from) = slot.held.filter(|_| slot.takes_delta(table)) else { continue };
-            let Some(difference) = table.since(from, self.limits.delta_bytes) else { continue };
-            slot.offered = Some(table.version());
-            slot.awaited = Some(difference.to);
+            let more = if slot.no_room { MORE_WITHOUT_ROOM } else { 1 };
+            let max_bytes = self.limits.delta_bytes.saturating_mul(more);
+            let Some(difference) = placed.difference(from, max_bytes, slot.no_room) else { continue };
+            let also = self.alike(role, view, (name, placed), from);
+            for name in also.iter().chain([name]) {
+                if let Some(slot) = self.slots.get_mut(name) {
+                    slot.offered = Some(placed.version());
+                    slot.offered_change = slot.offered;
+                    slot.awaited = Some(difference.to);
+                }
+            }
+            let named = also.iter().map(|name| name.to_string()).collect();
+            if let Some(slot) = self.slots.get_mut(name) {
+                slot.also = also;
+            }
             return Some(Delta {
                 table: name.to_string(),
                 from: Some(from),
                 to: Some(difference.to),
                 upserts: difference.upserts,
                 removals: difference.removals,
+                also: named,
             });
         }
         None
+    }
+
+    /// The names of the same table by which the worker holds the same and may take the same change.
+    fn alike(
+        &self,
+        role: &str,
+        view: &KeyView,
+        (name, placed): (&Arc<str>, &Placed),
+        from: Version,
+    ) -> Vec<Arc<str>> {
+        if !self.shares {
+            return Vec::new();
+        }
+        let reach = placed.table.reach(from);
+        let others = view.wanted_tables(role).filter(|(other, it)| *other != name && it.id() == placed.id());
+        let alike = others.filter(|(other, it)| {
+            let slot = self.slots.get(*other).filter(|_| !self.is_loading(other));
+            slot.is_some_and(|slot| slot.held == Some(from) && slot.takes_delta(it.version()))
+                && reach.is_some_and(|reach| reach >= it.since.max(placed.since))
+        });
+        alike.map(|(other, _)| Arc::clone(other)).collect()
+    }
+
+    /// The tables that come to the worker by some name, or are there: by others they come as aliases.
+    fn coming(&self, role: &str, view: &KeyView) -> BTreeSet<*const Table> {
+        if !self.shares {
+            return BTreeSet::new();
+        }
+        let comes = |(name, placed): &(&Arc<str>, &Placed)| {
+            let Some(slot) = self.slots.get(*name).filter(|slot| slot.refusals == 0) else { return false };
+            let is_known = |held: Version| placed.reach(held).is_some() && placed.leads_from(held);
+            slot.awaited.is_some() || self.is_loading(name) || slot.held.is_some_and(is_known)
+        };
+        view.wanted_tables(role).filter(comes).map(|(_, placed)| placed.id()).collect()
+    }
+
+    fn is_loading(&self, name: &str) -> bool {
+        self.loading.as_ref().is_some_and(|loading| *loading.table == *name)
     }
 
     fn next_chunk(&mut self) -> Option<server_message::Kind> {
@@ -317,34 +345,20 @@ impl Session {
 
     /// Starts the shortest snapshot that is due.
     fn begin(&mut self, role: &str, view: &KeyView) -> Option<SnapshotBegin> {
-        let due = |name: &Arc<str>, table: &Table| self.slots.get(name).is_none_or(|slot| slot.is_due(table));
-        let (name, table) = view
-            .wanted_tables(role)
-            .filter(|(name, table)| due(name, table))
-            .min_by_key(|(_, it)| it.len())?;
-        let content = table.content().clone();
+        let coming = self.coming(role, view);
+        let due = |(name, placed): &(&Arc<str>, &Placed)| {
+            let slot = self.slots.get(*name);
+            let waits = || slot.is_none_or(|slot| slot.refusals == 0) && coming.contains(&placed.id());
+            slot.is_none_or(|slot| slot.is_due(placed.version())) && !waits()
+        };
+        let (name, placed) =
+            view.wanted_tables(role).filter(due).min_by_key(|(_, placed)| placed.table.len())?;
+        let content = placed.table.content().clone();
         let begin = SnapshotBegin { table: name.to_string(), entries: content.len() as u64 };
         let slot = self.slots.entry(Arc::clone(name)).or_default();
         slot.offered = Some(content.version());
         self.loading = Some(Loading { table: Arc::clone(name), content, last: None });
         Some(begin)
-    }
-}
-
-// === impl Slot ===
-
-impl Slot {
-    /// Whether the worker should be offered something: it does not hold the table as it is, has
-    /// answered, and has not refused too often.
-    fn is_due(&self, table: &Table) -> bool {
-        let now = Some(table.version());
-        self.awaited.is_none() && self.held != now && (self.refusals < MAX_REFUSALS || self.offered != now)
-    }
-
-    /// Whether that may be a delta. After a refusal it is a snapshot; where snapshots are refused
-    /// too, perhaps for want of memory, only a delta has a chance.
-    fn takes_delta(&self, table: &Table) -> bool {
-        self.is_due(table) && (self.refusals == 0 || self.refusals >= MAX_REFUSALS)
     }
 }
 

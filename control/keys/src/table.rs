@@ -1,18 +1,19 @@
 //! One key table: its entries, its version and how it came about.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use imbl::{OrdMap, Vector};
-use keyward_filter_core::wire::{DIGEST_LEN, Digest, Version, entry_hash, pack_entry};
+use imbl::OrdMap;
+use imbl::ordmap::DiffItem;
+use keyward_filter_core::wire::{DIGEST_LEN, Digest, Version, pack_entry};
 
+mod log;
 #[cfg(test)]
 mod tests;
 
-/// Bytes of changes in one step of the log, about: a step is the smallest delta, so this bounds how
-/// long the application of one delta holds a worker.
-const STEP_BYTES: usize = 16 * 1024;
+use log::{EntryChange, Log, Step, Way, sort, split};
+
 /// A delta up to this size is sent even when a snapshot would be smaller: it is one message and
 /// needs no swap.
 const SMALL_DELTA_BYTES: u64 = 4 * 1024;
@@ -23,7 +24,7 @@ pub(crate) type Record = Arc<[u8]>;
 /// Bytes of a packed entry beside its record.
 const ENTRY_OVERHEAD: usize = DIGEST_LEN + 2;
 
-/// The keys that one `AuthConfig` accepts. Cloning is cheap: clones share what they have in common.
+/// The keys that one choice of Secrets makes valid. Cloning is cheap: clones share what they have in common.
 #[derive(Debug, Clone)]
 pub struct Table {
     content: Content,
@@ -37,37 +38,6 @@ pub(crate) struct Content {
     version: Version,
     /// What all entries take when packed.
     bytes: u64,
-}
-
-/// The last changes, oldest first. Each step leads to where the next one starts, the last one to
-/// the version of the table.
-#[derive(Debug, Clone)]
-struct Log {
-    steps: Vector<Arc<Step>>,
-    /// How many changes are in all steps, and how many may be.
-    changes: usize,
-    limit: usize,
-    /// Bytes of all steps there ever were.
-    bytes: u64,
-    /// Memory of all steps, about.
-    held: u64,
-}
-
-#[derive(Debug)]
-struct Step {
-    from: Version,
-    changes: Box<[EntryChange]>,
-    /// Bytes of all steps before this one.
-    begins_at: u64,
-    bytes: u64,
-    held: u64,
-}
-
-#[derive(Debug, Clone)]
-struct EntryChange {
-    digest: Digest,
-    before: Option<Record>,
-    after: Option<Record>,
 }
 
 /// The way from one version to a later one.
@@ -95,8 +65,7 @@ impl Table {
     pub(crate) fn new(revision: u64, limit: usize) -> Self {
         let version = Version { revision, checksum: 0 };
         let content = Content { entries: OrdMap::new(), version, bytes: 0 };
-        let log = Log { steps: Vector::new(), changes: 0, limit, bytes: 0, held: 0 };
-        Self { content, log }
+        Self { content, log: Log::new(limit) }
     }
 
     /// The state that it is in.
@@ -139,9 +108,8 @@ impl Table {
 
     /// The revision of the oldest change in its log.
     pub(crate) fn oldest_change(&self) -> Option<u64> {
-        let steps = &self.log.steps;
-        steps.front()?;
-        Some(steps.get(1).map_or(self.content.version, |next| next.from).revision)
+        let next = || self.log.steps.get(1).map_or(self.content.version, |next| next.from);
+        (!self.log.is_empty()).then(|| next().revision)
     }
 
     /// Forgets the oldest change in its log, with what is told together with it: the memory that it
@@ -166,9 +134,7 @@ impl Table {
         if changes.is_empty() {
             return false;
         }
-        // What is added comes before what is removed: when a worker gets this in several deltas, a
-        // key that was replaced is at no time without its successor.
-        changes.sort_unstable_by_key(|change| (change.after.is_none(), change.digest));
+        sort(&mut changes);
         let revision = revision.max(self.content.version.revision);
         let mut steps = split(changes);
         // A state half-way bears the revision that it leaves, so that a revision is reached only
@@ -180,7 +146,7 @@ impl Table {
             if steps.is_empty() {
                 self.content.version.revision = revision;
             }
-            self.log.push(from, changes, bytes);
+            self.log.push(from, revision, changes, bytes);
         }
         if !by_steps {
             self.log.forget();
@@ -188,33 +154,73 @@ impl Table {
         true
     }
 
-    /// The revision of the first change that a state lacks; `None` when the log does not know the
-    /// state, or when it lacks nothing.
-    pub(crate) fn first_missed(&self, held: Version) -> Option<u64> {
-        let steps = &self.log.steps;
-        let start = steps.iter().rposition(|step| step.from.checksum == held.checksum)?;
-        let next = steps.get(start + 1).map_or(self.content.version, |step| step.from);
-        Some(next.revision)
+    /// Notes how another table, in whose place this one is from now on, leads to what this one is: unless a
+    /// snapshot would be the shorter way.
+    pub(crate) fn enter_from(&mut self, other: &Self) {
+        let mut changes = Vec::new();
+        let mut bytes = 0;
+        for item in other.content.entries.diff(&self.content.entries) {
+            let (digest, before, after) = match item {
+                DiffItem::Add(digest, after) => (digest, None, Some(after)),
+                DiffItem::Update { old: (digest, before), new: (_, after) } => {
+                    (digest, Some(before), Some(after))
+                }
+                DiffItem::Remove(digest, before) => (digest, Some(before), None),
+            };
+            let change = EntryChange { digest: *digest, before: before.cloned(), after: after.cloned() };
+            bytes += change.bytes() as u64;
+            if bytes > self.content.worth() {
+                return;
+            }
+            changes.push(change);
+        }
+        sort(&mut changes);
+        let mut from = other.content.version;
+        let mut steps = Vec::new();
+        for (changes, bytes) in split(changes) {
+            let step = Step::new(from, 0, changes, 0, bytes);
+            from.checksum = step.changes.iter().fold(from.checksum, |sum, change| change.applied_to(sum));
+            steps.push(step);
+        }
+        self.log.enter(steps);
+    }
+
+    /// The revision up to which a state has everything: that before the first change that it lacks. `None`
+    /// when the log does not know the state.
+    pub(crate) fn reach(&self, held: Version) -> Option<u64> {
+        let now = self.content.version;
+        if held.checksum == now.checksum {
+            return Some(u64::MAX);
+        }
+        let next = self.log.steps.get(self.log.position(held)?)?;
+        Some(next.revision.saturating_sub(1))
+    }
+
+    /// Whether changes lead from a state to the present, and not only a snapshot; see [`since`](Self::since).
+    pub(crate) fn leads_from(&self, from: Version, entered: u64) -> bool {
+        from.checksum == self.content.version.checksum || self.way(from, entered, false).is_some()
     }
 
     /// The way to the present from `from`, or a part of it, of about `max_bytes` at most; `None`
-    /// when the log does not reach back so far or a snapshot is the shorter way.
-    pub(crate) fn since(&self, from: Version, max_bytes: usize) -> Option<Difference> {
+    /// when the log does not reach back so far, or when a snapshot is the shorter way and it is not `urgent`.
+    /// States from before `entered` count as not known.
+    pub(crate) fn since(
+        &self,
+        from: Version,
+        entered: u64,
+        max_bytes: usize,
+        urgent: bool,
+    ) -> Option<Difference> {
         let now = self.content.version;
         if from.checksum == now.checksum {
             return Some(Difference { to: now, upserts: Vec::new(), removals: Vec::new() });
         }
-        // The content counts, not the revision: a worker that comes from before a restart knows
-        // its content by another revision. Most ask from near the end.
-        let start = self.log.steps.iter().rposition(|step| step.from.checksum == from.checksum)?;
-        let way = self.log.bytes - self.log.steps.get(start)?.begins_at;
-        if way > self.content.bytes.max(SMALL_DELTA_BYTES) {
-            return None;
-        }
+        let Way { entry, skipped } = self.way(from, entered, urgent)?;
         let mut merged: BTreeMap<Digest, EntryChange> = BTreeMap::new();
         let mut bytes = 0;
         let mut to = now;
-        for step in &self.log.steps.skip(start) {
+        let rest = self.log.steps.skip(skipped);
+        for step in entry.iter().chain(rest.iter().map(AsRef::as_ref)) {
             bytes += step.bytes;
             if bytes > max_bytes as u64 && !merged.is_empty() {
                 to = step.from;
@@ -236,28 +242,20 @@ impl Table {
         }
         Some(difference)
     }
+
+    fn way(&self, from: Version, entered: u64, urgent: bool) -> Option<Way<'_>> {
+        let way = match self.log.position(from).filter(|_| self.reach(from).is_some_and(|to| to >= entered)) {
+            Some(skipped) => Way { entry: &[], skipped },
+            None => self.log.way_in(from)?,
+        };
+        let begins_at = self.log.steps.get(way.skipped).map_or(self.log.bytes, |step| step.begins_at);
+        let bytes = way.entry.iter().map(|step| step.bytes).sum::<u64>() + self.log.bytes - begins_at;
+        (urgent || bytes <= self.content.worth()).then_some(way)
+    }
 }
 
-/// Groups changes into steps of about [`STEP_BYTES`].
-fn split(changes: Vec<EntryChange>) -> VecDeque<(Box<[EntryChange]>, usize)> {
-    let mut steps = VecDeque::new();
-    let mut step = Vec::new();
-    let mut bytes = 0;
-    for change in changes {
-        bytes += change.bytes();
-        step.push(change);
-        if bytes >= STEP_BYTES {
-            steps.push_back((std::mem::take(&mut step).into_boxed_slice(), std::mem::take(&mut bytes)));
-        }
-    }
-    if !step.is_empty() {
-        steps.push_back((step.into_boxed_slice(), bytes));
-    }
-    steps
-}
-
-fn hash(digest: &Digest, record: Option<&Record>) -> u64 {
-    record.map_or(0, |record| entry_hash(digest, record))
+fn packed_len(record: Option<&Record>) -> u64 {
+    record.map_or(0, |record| (ENTRY_OVERHEAD + record.len()) as u64)
 }
 
 // === impl Content ===
@@ -269,6 +267,11 @@ impl Content {
 
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// The longest way to it that is worth going: beyond that a snapshot is shorter.
+    fn worth(&self) -> u64 {
+        self.bytes.max(SMALL_DELTA_BYTES)
     }
 
     /// The entries after `after`, about `max_bytes` of them and at least one; `None` at the end.
@@ -287,66 +290,15 @@ impl Content {
     }
 
     fn apply(&mut self, changes: &[EntryChange]) {
-        for EntryChange { digest, before, after } in changes {
+        for change in changes {
+            let EntryChange { digest, before, after } = change;
             match after {
                 Some(record) => self.entries.insert(*digest, Arc::clone(record)),
                 None => self.entries.remove(digest),
             };
-            let checksum = &mut self.version.checksum;
-            *checksum = checksum.wrapping_sub(hash(digest, before.as_ref()));
-            *checksum = checksum.wrapping_add(hash(digest, after.as_ref()));
+            self.version.checksum = change.applied_to(self.version.checksum);
             self.bytes -= packed_len(before.as_ref());
             self.bytes += packed_len(after.as_ref());
-        }
-    }
-}
-
-fn packed_len(record: Option<&Record>) -> u64 {
-    record.map_or(0, |record| (ENTRY_OVERHEAD + record.len()) as u64)
-}
-
-// === impl Log ===
-
-impl Log {
-    fn push(&mut self, from: Version, changes: Box<[EntryChange]>, bytes: usize) {
-        let bytes = bytes as u64;
-        let held = changes.iter().map(EntryChange::held).sum();
-        self.changes += changes.len();
-        self.held += held;
-        self.steps.push_back(Arc::new(Step { from, changes, begins_at: self.bytes, bytes, held }));
-        self.bytes += bytes;
-        while self.changes > self.limit && self.forget_oldest() > 0 {}
-    }
-
-    /// Forgets the oldest step: the memory that it took, about.
-    fn forget_oldest(&mut self) -> u64 {
-        let Some(oldest) = self.steps.pop_front() else { return 0 };
-        self.changes -= oldest.changes.len();
-        self.held -= oldest.held;
-        oldest.held
-    }
-
-    fn forget(&mut self) {
-        self.steps.clear();
-        self.changes = 0;
-        self.held = 0;
-    }
-}
-
-// === impl EntryChange ===
-
-impl EntryChange {
-    /// What it takes in memory, as if nobody else held its records.
-    fn held(&self) -> u64 {
-        let records = [&self.before, &self.after].into_iter().flatten().map(|record| record.len());
-        (size_of::<Self>() + records.sum::<usize>()) as u64
-    }
-
-    /// What it takes in a delta.
-    fn bytes(&self) -> usize {
-        match &self.after {
-            Some(record) => ENTRY_OVERHEAD + record.len(),
-            None => DIGEST_LEN,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 
+use crate::placed::Placed;
 use crate::table::Table;
 
 /// The tables that each node role needs.
@@ -18,14 +19,14 @@ pub type Wanted = BTreeMap<String, BTreeSet<String>>;
 #[derive(Debug, Clone, Default)]
 pub struct KeyView {
     revision: u64,
-    tables: OrdMap<Arc<str>, Arc<Table>>,
+    tables: OrdMap<Arc<str>, Placed>,
     wanted: Arc<Wanted>,
 }
 
 // === impl KeyView ===
 
 impl KeyView {
-    pub(crate) fn new(revision: u64, tables: OrdMap<Arc<str>, Arc<Table>>, wanted: Arc<Wanted>) -> Self {
+    pub(crate) fn new(revision: u64, tables: OrdMap<Arc<str>, Placed>, wanted: Arc<Wanted>) -> Self {
         Self { revision, tables, wanted }
     }
 
@@ -37,7 +38,7 @@ impl KeyView {
             if let Some((name, table)) = before.tables.get_key_value(name.as_str())
                 && !self.tables.contains_key(name)
             {
-                self.tables.insert(Arc::clone(name), Arc::clone(table));
+                self.tables.insert(Arc::clone(name), table.clone());
             }
         }
         self
@@ -52,12 +53,19 @@ impl KeyView {
     /// A table by its name.
     #[must_use]
     pub fn table(&self, name: &str) -> Option<&Table> {
-        self.tables.get(name).map(AsRef::as_ref)
+        self.tables.get(name).map(|placed| placed.table.as_ref())
+    }
+
+    /// Whether two names stand for the same table.
+    #[must_use]
+    pub fn are_one(&self, one: &str, other: &str) -> bool {
+        let id = |name: &str| self.tables.get(name).map(Placed::id);
+        id(one).is_some_and(|table| id(other) == Some(table))
     }
 
     /// All tables by name, wanted or not.
     pub fn tables(&self) -> impl Iterator<Item = (&str, &Table)> {
-        self.tables.iter().map(|(name, table)| (name.as_ref(), table.as_ref()))
+        self.tables.iter().map(|(name, table)| (name.as_ref(), table.table.as_ref()))
     }
 
     /// The names of the tables that a role wants; `None` when the role is unknown.
@@ -67,7 +75,7 @@ impl KeyView {
     }
 
     /// The tables that a role wants, as far as they exist.
-    pub(crate) fn wanted_tables(&self, role: &str) -> impl Iterator<Item = (&Arc<str>, &Arc<Table>)> {
+    pub(crate) fn wanted_tables(&self, role: &str) -> impl Iterator<Item = (&Arc<str>, &Placed)> {
         let names = self.wanted(role).into_iter().flatten();
         names.filter_map(|name| self.tables.get_key_value(name.as_str()))
     }

@@ -8,6 +8,8 @@ use crate::fake::{FakeTable, drop_table, encode};
 use crate::record::Record;
 use crate::wire::{ServerMessage, server_message::Kind};
 
+mod shared;
+
 /// Takes a message and says in one line what came of it.
 fn tell(replica: &mut Replica, message: &[u8]) -> String {
     match replica.on_message(message) {

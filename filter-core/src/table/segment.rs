@@ -15,7 +15,7 @@ const GROW_BYTES: usize = 256;
 pub(super) struct NoMemory;
 
 /// Sorted digests, and where in `records` each one's record stands.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Segment {
     digests: Vec<Digest>,
     spans: Vec<Span>,
@@ -135,8 +135,16 @@ impl Segment {
         Some(hash)
     }
 
-    /// Keeps the lower half and gives the upper. Without memory nothing changes.
-    pub(super) fn split_half(&mut self) -> Result<Self, NoMemory> {
+    /// The same again, with nothing to spare.
+    pub(super) fn copy(&self) -> Result<Self, NoMemory> {
+        let bytes = self.records.len().saturating_sub(self.garbage);
+        let mut copy = Self::with_room(self.len(), bytes)?;
+        self.iter().try_for_each(|(digest, record)| copy.push(digest, record))?;
+        Ok(copy)
+    }
+
+    /// The lower half of it, and the upper.
+    pub(super) fn halves(&self) -> Result<(Self, Self), NoMemory> {
         let half = self.len() / 2;
         let mut lower = Self::with_room(half, 0)?;
         let mut upper = Self::with_room(self.len().saturating_sub(half), 0)?;
@@ -144,8 +152,7 @@ impl Segment {
             let side = if at < half { &mut lower } else { &mut upper };
             side.push(digest, record)?;
         }
-        *self = lower;
-        Ok(upper)
+        Ok((lower, upper))
     }
 
     /// Adds all entries of the segment that follows. Without memory nothing changes.
@@ -214,10 +221,7 @@ impl Segment {
 
     /// Without memory it stays as large as it is.
     fn compact(&mut self) {
-        let bytes = self.records.len().saturating_sub(self.garbage);
-        if let Ok(mut compact) = Self::with_room(self.len(), bytes)
-            && self.iter().try_for_each(|(digest, record)| compact.push(digest, record)).is_ok()
-        {
+        if let Ok(compact) = self.copy() {
             *self = compact;
         }
     }

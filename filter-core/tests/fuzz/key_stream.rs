@@ -7,7 +7,7 @@ use keyward_filter_core::key;
 use keyward_filter_core::record::Record;
 use keyward_filter_core::replica::{Effect, Replica};
 use keyward_filter_core::wire::{
-    Delta, Digest, Drop, Entries, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Version,
+    Alias, Delta, Digest, Drop, Entries, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Version,
     entry_hash, pack_entry, removals, server_message::Kind,
 };
 use prost::Message as _;
@@ -176,7 +176,13 @@ fn delta(random: &mut Random, table: String, from: Version, removed: &Digest) ->
     let checksum = from.checksum.wrapping_add(entry_hash(&new, user));
     let to = Version { revision: from.revision + 1, checksum };
     let removals = if random.below(3) == 0 { removed.to_vec() } else { Vec::new() };
-    Delta { table, from: Some(from), to: Some(to), upserts, removals }
+    Delta { table, from: Some(from), to: Some(to), upserts, removals, also: also(random) }
+}
+
+/// Now and then another table that changes alike, or should.
+fn also(random: &mut Random) -> Vec<String> {
+    let some = random.below(4) == 0;
+    some.then(|| (*random.choose(&TABLES)).to_owned()).into_iter().collect()
 }
 
 /// A message that is most likely wrong.
@@ -184,7 +190,7 @@ fn message(random: &mut Random) -> Kind {
     let table = (*random.choose(&TABLES)).to_owned();
     let version =
         (random.below(3) > 0).then(|| Version { revision: random.next() % 9, checksum: random.next() });
-    match random.below(6) {
+    match random.below(7) {
         0 => Kind::Begin(SnapshotBegin { table, entries: random.next() >> random.below(64) }),
         1 => Kind::Chunk(SnapshotChunk { table, entries: generate_entries(random) }),
         2 => Kind::Chunk(SnapshotChunk { table, entries: random.bytes(40) }),
@@ -197,8 +203,10 @@ fn message(random: &mut Random) -> Kind {
                 to: version,
                 upserts: generate_entries(random),
                 removals,
+                also: also(random),
             })
         }
+        5 => Kind::Alias(Alias { table, of: (*random.choose(&TABLES)).to_owned(), version }),
         _ => Kind::Drop(Drop { table }),
     }
 }

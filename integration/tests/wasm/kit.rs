@@ -133,6 +133,7 @@ pub(crate) fn delta(
         to: Some(version(to.0, to.1)),
         upserts: pack(&added),
         removals: removed.collect(),
+        also: Vec::new(),
     })
 }
 

@@ -2,7 +2,7 @@
 //! them together.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use super::KeyIndex;
@@ -34,20 +34,33 @@ impl KeyIndex {
     /// Forgets the oldest changes, of whichever table, until the rest is within the limit. A worker that
     /// lacks one of them is sent a snapshot.
     pub(super) fn forget_beyond_limit(&mut self) {
-        let mut held: u64 = self.tables.values().map(|table| table.log_bytes()).sum();
+        let tables = || {
+            self.groups.iter().flat_map(|(selection, group)| {
+                let listed = group.tables.listed.iter().map(|(list, table)| (Some(list.clone()), table));
+                let all = listed.chain([(None, &group.tables.all)]);
+                all.map(|(list, table)| ((Arc::clone(selection), list), table))
+            })
+        };
+        let mut held: u64 = tables().map(|(_, table)| table.log_bytes()).sum();
         if held <= self.log_limits.bytes {
             return;
         }
-        let oldest = |(name, at): (&Arc<str>, Option<u64>)| Some(Reverse((at?, Arc::clone(name))));
+        let oldest = |(of, at): (_, Option<u64>)| Some(Reverse((at?, of)));
         let mut queue: BinaryHeap<_> =
-            self.tables.iter().filter_map(|(name, table)| oldest((name, table.oldest_change()))).collect();
+            tables().filter_map(|(of, table)| oldest((of, table.oldest_change()))).collect();
+        let mut changed = BTreeSet::new();
         while held > self.log_limits.bytes
-            && let Some(Reverse((_, name))) = queue.pop()
-            && let Some(table) = self.tables.get_mut(&name)
+            && let Some(Reverse((_, of))) = queue.pop()
+            && let Some(group) = self.groups.get_mut(&of.0)
+            && let Some(table) = group.tables.get_mut(of.1.as_ref())
         {
             let table = Arc::make_mut(table);
             held -= table.forget_oldest_change();
-            queue.extend(oldest((&name, table.oldest_change())));
+            changed.insert(Arc::clone(&of.0));
+            queue.extend(oldest((of, table.oldest_change())));
+        }
+        for selection in &changed {
+            self.place(selection, &BTreeSet::new());
         }
     }
 }

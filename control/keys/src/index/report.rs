@@ -75,6 +75,7 @@ impl KeyIndex {
             else {
                 continue;
             };
+            let Some(group) = self.group(config) else { continue };
             let of = match &config.name {
                 Some(name) => format!("AuthConfig {id}, config {name}"),
                 None => format!("AuthConfig {id}"),
@@ -93,7 +94,7 @@ impl KeyIndex {
                 );
                 reports.warn(object.clone(), sentence);
             }
-            for digest in secret.keys().filter(|digest| config.shared.contains(digest)) {
+            for digest in secret.keys().filter(|digest| group.shared.contains(digest)) {
                 if selection.accepts(secret) {
                     let same = self.same_key(config, &digest);
                     reports.warn(object.clone(), format!("selected by {of}: {same}"));
@@ -105,17 +106,17 @@ impl KeyIndex {
     fn report_config(&self, id: &ObjectRef, config: &Config, reports: &mut Reports) {
         let object = ObjectKey::new(AUTH_CONFIG, &id.namespace, &id.name);
         reports.accept(object.clone());
-        if config.selection.is_none() {
+        let Some(group) = self.group(config) else {
             reports.reject(object, config.says(ApiKeyAuth::SELECTS_NOTHING));
             return;
-        }
+        };
         let mut warn = |sentence: &str| reports.warn(object.clone(), config.says(sentence));
-        if config.selected == 0 {
+        if group.selected == 0 {
             warn("no Secret is selected: all requests are denied");
-        } else if self.tables.get(&config.table).is_none_or(|table| table.is_empty()) {
+        } else if group.tables.all.is_empty() {
             warn("no selected Secret holds a usable key: all requests are denied");
         }
-        let nobody = |list: &&List| self.tables.get(&list.table).is_none_or(|table| table.is_empty());
+        let nobody = |list: &&List| group.tables.get(Some(&list.list)).is_none_or(|table| table.is_empty());
         for List { list, .. } in config.lists.iter().filter(nobody).take(MANY) {
             warn(&format!(
                 "none of its keys is of anybody whom extauth.allowed of a route names ({}): every valid key is \
@@ -123,24 +124,24 @@ impl KeyIndex {
                 named(list)
             ));
         }
-        if config.incomplete > 0 {
+        if group.incomplete > 0 {
             warn(&format!(
                 "{} of the selected Secrets lack data that a header requires, or have too much of them: their \
                  keys are not valid",
-                config.incomplete
+                group.incomplete
             ));
         }
-        for unreadable in config.unreadable.iter().take(MANY) {
+        for unreadable in group.unreadable.iter().take(MANY) {
             if let Some(problem) = self.secrets.get(unreadable).and_then(|secret| secret.key.err()) {
                 warn(&format!("the key of Secret {unreadable} is not valid: {problem}"));
             }
         }
-        if let Some(more) = beyond(config.unreadable.len()) {
+        if let Some(more) = beyond(group.unreadable.len()) {
             warn(&format!(
                 "the keys of {more} more Secrets are not valid because of what stands beside them"
             ));
         }
-        for missing in config.missing.iter().take(MANY) {
+        for missing in group.missing.iter().take(MANY) {
             let why = if self.secrets.is_unwatched(missing) {
                 "whose namespace is not watched"
             } else {
@@ -148,13 +149,13 @@ impl KeyIndex {
             };
             warn(&format!("apiKeySecretRefs names Secret {missing}, {why}"));
         }
-        if let Some(more) = beyond(config.missing.len()) {
+        if let Some(more) = beyond(group.missing.len()) {
             warn(&format!("apiKeySecretRefs names {more} more Secrets that do not exist"));
         }
-        for digest in config.shared.iter().take(MANY) {
+        for digest in group.shared.iter().take(MANY) {
             warn(&self.same_key(config, digest));
         }
-        if let Some(more) = beyond(config.shared.len()) {
+        if let Some(more) = beyond(group.shared.len()) {
             warn(&format!("{more} more keys are held by several of the selected Secrets"));
         }
     }

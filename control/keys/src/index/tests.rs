@@ -7,6 +7,7 @@ use keyward_resource::{ObjectKey, Report, State};
 
 use super::report::{AUTH_CONFIG, SECRET};
 use super::*;
+use crate::Table;
 use crate::fixtures::{
     Entries, broken, config, delete, delete_config, digest, entries, id, put, put_config, rotated, secret,
     watch,

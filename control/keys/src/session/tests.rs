@@ -1,4 +1,4 @@
-use keyward_filter_core::wire::{ConfigApplied, TableUsage, TableVersion, pack_use};
+use keyward_filter_core::wire::{ConfigApplied, TableUsage, TableVersion, Usage, pack_use};
 
 use super::*;
 use crate::fixtures::{delete_config, digest, entries, foreign, put, put_config, wanted};
@@ -8,6 +8,8 @@ use line::Line;
 
 mod line;
 mod model;
+mod no_room;
+mod shared;
 
 const ONE: &str = "a/one";
 const TWO: &str = "a/two";
@@ -45,7 +47,7 @@ fn in_sync(view: &KeyView, limits: Limits) -> Line {
     let mut line = Line::new(ROLE, limits);
     line.settle(view);
     for (name, table) in view.wanted_tables(ROLE) {
-        assert_eq!(line.content(name), Some(entries(table)));
+        assert_eq!(line.content(name), Some(entries(&table.table)));
     }
     line
 }
@@ -64,7 +66,11 @@ fn ack(table: &str, version: Version) -> ClientMessage {
 }
 
 fn nack(table: &str, reason: &str) -> ClientMessage {
-    message(client_message::Kind::Nack(Nack { table: table.to_owned(), reason: reason.to_owned() }))
+    message(client_message::Kind::Nack(Nack {
+        table: table.to_owned(),
+        reason: reason.to_owned(),
+        no_room: false,
+    }))
 }
 
 fn subscribe(held: Vec<TableVersion>) -> ClientMessage {

@@ -94,11 +94,12 @@ fn changes_that_undo_each_other_are_no_difference() {
     update(&mut table, 3, &one(2, "bob"));
     update(&mut table, 4, &one(1, "cat"));
     update(&mut table, 5, &gone(2));
-    let Difference { to, upserts, removals } = table.since(from, usize::MAX).expect("the log reaches back");
+    let Difference { to, upserts, removals } =
+        table.since(from, 0, usize::MAX, false).expect("the log reaches back");
     assert_eq!((to, unpack(&upserts)), (table.version(), vec![(digest(1), "cat".to_owned())]));
     assert_eq!(removals, [0; 0]);
     update(&mut table, 6, &one(1, "ann"));
-    let back = table.since(from, usize::MAX).expect("the content is the same");
+    let back = table.since(from, 0, usize::MAX, false).expect("the content is the same");
     assert_eq!(back, Difference { to: table.version(), upserts: Vec::new(), removals: Vec::new() });
 }
 
@@ -108,9 +109,9 @@ fn the_content_counts_and_not_the_revision() {
     update(&mut table, 2, &one(1, "ann"));
     let other_life = Version { revision: 99, ..table.version() };
     update(&mut table, 3, &one(2, "bob"));
-    let difference = table.since(other_life, usize::MAX).expect("the log knows the content");
+    let difference = table.since(other_life, 0, usize::MAX, false).expect("the log knows the content");
     assert_eq!(unpack(&difference.upserts), [(digest(2), "bob".to_owned())]);
-    assert_eq!(table.since(foreign(), usize::MAX), None);
+    assert_eq!(table.since(foreign(), 0, usize::MAX, false), None);
 }
 
 #[test]
@@ -122,11 +123,12 @@ fn the_log_forgets_the_oldest() {
         versions.push(table.version());
         assert_bounded(&table);
     }
-    let reach: Vec<bool> = versions.iter().map(|from| table.since(*from, usize::MAX).is_some()).collect();
+    let reach: Vec<bool> =
+        versions.iter().map(|from| table.since(*from, 0, usize::MAX, false).is_some()).collect();
     assert_eq!(reach, [false, false, true, true, true]);
     let mut none = Table::new(1, 0);
     update(&mut none, 2, &one(1, "ann"));
-    assert_eq!(none.since(versions[0], usize::MAX), None);
+    assert_eq!(none.since(versions[0], 0, usize::MAX, false), None);
     assert_bounded(&none);
 }
 
@@ -141,10 +143,10 @@ fn a_way_that_is_longer_than_the_table_is_a_snapshot_unless_it_is_short() {
         update(&mut table, revision, &one(1, if revision % 2 == 0 { "ann" } else { "bob" }));
         way += (ENTRY_OVERHEAD + 3) as u64;
         assert!(way > table.content.bytes || revision == 2);
-        assert!(table.since(from, usize::MAX).is_some());
+        assert!(table.since(from, 0, usize::MAX, false).is_some());
     }
     update(&mut table, revision + 1, &one(1, "cat"));
-    assert_eq!(table.since(from, usize::MAX), None);
+    assert_eq!(table.since(from, 0, usize::MAX, false), None);
 }
 
 /// All keys are replaced at once, so that it takes several steps.
@@ -169,9 +171,9 @@ fn a_large_change_comes_in_steps_and_nobody_is_without_a_key_in_between() {
     let mut steps = 0;
     while at != table.version() {
         assert_eq!(at.revision, 2, "a revision is reached with all of it");
-        let difference = table.since(at, 1).expect("the log reaches back");
+        let difference = table.since(at, 0, 1, false).expect("the log reaches back");
         let bytes = difference.upserts.len() + difference.removals.len();
-        assert!(bytes < STEP_BYTES + ENTRY_OVERHEAD + 16, "{bytes}");
+        assert!(bytes < log::STEP_BYTES + ENTRY_OVERHEAD + 16, "{bytes}");
         take(&mut replica, &difference);
         assert_eq!(replica.values().cloned().collect::<BTreeSet<_>>(), everybody);
         at = difference.to;
@@ -186,7 +188,7 @@ fn a_large_change_comes_in_steps_and_nobody_is_without_a_key_in_between() {
 fn a_large_change_without_a_revision_of_its_own_is_not_met_half_way() {
     let (table, from, _) = rotated(2);
     assert_eq!(table.version().revision, 2);
-    assert_eq!(table.since(from, usize::MAX), None);
+    assert_eq!(table.since(from, 0, usize::MAX, false), None);
     assert_bounded(&table);
 }
 
@@ -219,7 +221,7 @@ proptest! {
         }
         let now = entries(&table);
         for (index, (from, entries)) in past.iter().enumerate() {
-            let Some(first) = table.since(*from, max_bytes) else {
+            let Some(first) = table.since(*from, 0, max_bytes, false) else {
                 // Only what the log cannot hold any more is forgotten.
                 prop_assert!(changes[index + 1..].iter().sum::<usize>() > limit);
                 continue;
@@ -228,7 +230,7 @@ proptest! {
             take(&mut replica, &first);
             let mut at = first.to;
             for _ in &batches {
-                let next = table.since(at, max_bytes).expect("what is on the way is in the log");
+                let next = table.since(at, 0, max_bytes, false).expect("what is on the way is in the log");
                 take(&mut replica, &next);
                 at = next.to;
             }

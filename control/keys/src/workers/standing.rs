@@ -5,7 +5,7 @@ use std::time::Duration;
 use keyward_filter_core::wire::Version;
 
 use super::{Connection, Held, Refusal, Worker, Workers};
-use crate::table::Table;
+use crate::placed::Placed;
 
 /// What everybody is to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +121,8 @@ impl Workers {
     fn missing<'a>(&'a self, worker: &'a Worker) -> impl Iterator<Item = Missing<'a>> + 'a {
         self.view.wanted_tables(&worker.role).filter_map(|(name, table)| {
             let held = worker.held.get(name.as_ref());
+            // Who waits to be told that it is the same as another table lacks it for the same reason.
+            let of_same = || worker.refused.iter().find(|(other, _)| self.view.are_one(name, other));
             if held.is_some_and(|held| held.version.checksum == table.version().checksum) {
                 return None;
             }
@@ -129,7 +131,7 @@ impl Workers {
                 held: held.map(|held| held.version),
                 wanted: table.version(),
                 complete_to: held.map_or(0, |held| complete_to(table, *held)),
-                refused: worker.refused.get(name.as_ref()),
+                refused: worker.refused.get(name.as_ref()).or_else(|| of_same().map(|(_, refusal)| refusal)),
             })
         })
     }
@@ -150,10 +152,9 @@ impl Workers {
 ///
 /// What a worker has acknowledged bears the revision that is complete with it. What it brought along
 /// may bear one of another life of the store: there only the content counts, as far as it is known.
-fn complete_to(table: &Table, held: Held) -> u64 {
+fn complete_to(table: &Placed, held: Held) -> u64 {
     let acknowledged = if held.acknowledged { held.version.revision } else { 0 };
-    let known = table.first_missed(held.version).map_or(0, |missed| missed.saturating_sub(1));
-    acknowledged.max(known)
+    acknowledged.max(table.reach(held.version).unwrap_or(0))
 }
 
 // === impl Confirmed ===

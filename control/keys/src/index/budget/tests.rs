@@ -14,11 +14,11 @@ fn version(index: &KeyIndex, table: &str) -> Version {
 
 /// Whether a worker that holds this version is sent a delta; otherwise it is sent a snapshot.
 fn is_followed(index: &KeyIndex, table: &str, held: Version) -> bool {
-    index.view(Wanted::new()).table(table).expect("the table exists").since(held, DELTA).is_some()
+    index.view(Wanted::new()).table(table).expect("the table exists").since(held, 0, DELTA, false).is_some()
 }
 
 fn held(index: &KeyIndex) -> u64 {
-    index.tables.values().map(|table| table.log_bytes()).sum()
+    index.tables.values().map(|placed| placed.table.log_bytes()).sum()
 }
 
 #[test]

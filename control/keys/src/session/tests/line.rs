@@ -20,6 +20,8 @@ pub(super) struct Line {
     /// Names the VM.
     pub(super) worker: String,
     limits: Limits,
+    /// It is a build that knows nothing of aliases.
+    pub(super) is_old: bool,
     pub(super) session: Session,
     pub(super) replica: Replica,
     pub(super) to_worker: VecDeque<ServerMessage>,
@@ -41,10 +43,12 @@ fn words(message: &ServerMessage) -> String {
         Kind::End(end) => format!("end {}", end.table),
         Kind::Delta(delta) => {
             let removed = removals(&delta.removals).expect("whole digests").len();
-            format!("delta {} +{} -{removed}", delta.table, count(&delta.upserts))
+            let names = [std::slice::from_ref(&delta.table), &delta.also[..]].concat().join("=");
+            format!("delta {names} +{} -{removed}", count(&delta.upserts))
         }
         Kind::Drop(drop) => format!("drop {}", drop.table),
         Kind::UsageAck(ack) => format!("stored {}", ack.seq),
+        Kind::Alias(alias) => format!("alias {} of {}", alias.table, alias.of),
     }
 }
 
@@ -57,6 +61,7 @@ impl Line {
             role: role.to_owned(),
             worker: "w".to_owned(),
             limits,
+            is_old: false,
             session: Session::new(),
             replica: Replica::new(),
             to_worker: VecDeque::new(),
@@ -87,7 +92,8 @@ impl Line {
             filter_build: "b".to_owned(),
             config_version: 1,
         };
-        self.say(client_message::Kind::Subscribe(self.replica.subscribe(who)));
+        let subscribe = self.replica.subscribe(who);
+        self.say(client_message::Kind::Subscribe(Subscribe { shares: !self.is_old, ..subscribe }));
     }
 
     /// The server sends its next message, if it has one.
@@ -107,6 +113,7 @@ impl Line {
             Kind::Chunk(chunk) => chunk.entries.push(0),
             Kind::End(end) => end.version = None,
             Kind::Delta(delta) => delta.removals.push(0),
+            Kind::Alias(alias) => alias.version = None,
             Kind::Drop(_) | Kind::UsageAck(_) => {}
         }
     }

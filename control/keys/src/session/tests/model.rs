@@ -13,6 +13,7 @@ use proptest::sample::select;
 use super::*;
 use crate::fixtures::{CONFIGS, Entries, Objects, batch, tables};
 use crate::index::LogLimits;
+use crate::session::slot::MAX_REFUSALS;
 use crate::workers::{Connection, GRACE, Goal, Workers};
 
 const ROLES: [&str; 3] = ["front", "front", "back"];
@@ -54,6 +55,8 @@ struct Rules {
     retire: bool,
     /// Nothing is damaged and nothing is refused for no reason.
     faithful: bool,
+    /// Workers are of a build that knows nothing of aliases.
+    old: bool,
 }
 
 #[derive(Debug)]
@@ -89,12 +92,13 @@ struct Peer {
 
 fn rules(faithful: bool) -> impl Strategy<Value = Rules> {
     let sizes = || prop_oneof![Just(1), 1..150_usize, Just(10_000)];
-    (0..12_usize, 0..1_500_u64, sizes(), sizes(), any::<bool>()).prop_map(
-        move |(changes, bytes, chunk_bytes, delta_bytes, retire)| Rules {
+    (0..12_usize, 0..1_500_u64, sizes(), sizes(), any::<bool>(), any::<bool>()).prop_map(
+        move |(changes, bytes, chunk_bytes, delta_bytes, retire, old)| Rules {
             log_limits: LogLimits { changes, bytes },
             limits: Limits { chunk_bytes, delta_bytes },
             retire,
             faithful,
+            old,
         },
     )
 }
@@ -131,7 +135,7 @@ impl World {
     fn new(rules: Rules) -> Self {
         let mut workers = Workers::starting(Duration::ZERO);
         let peers: Vec<_> =
-            (0..).zip(ROLES).map(|(vm, role)| Peer::new(role, vm, rules.limits, &mut workers)).collect();
+            (0..).zip(ROLES).map(|(vm, role)| Peer::new(role, vm, rules, &mut workers)).collect();
         let mut world = Self {
             rules,
             objects: Objects::default(),
@@ -249,11 +253,20 @@ impl World {
             Kind::Chunk(chunk) => {
                 assert!(chunk.entries.len() <= limits.chunk_bytes || words.ends_with(" 1"), "{words}");
             }
-            Kind::End(SnapshotEnd { table, .. }) | Kind::Delta(Delta { table, .. }) => {
-                assert!(
-                    peer.under_way.insert(table.clone()) || !self.rules.faithful,
-                    "two changes under way: {words}"
-                );
+            Kind::End(SnapshotEnd { table, .. })
+            | Kind::Delta(Delta { table, .. })
+            | Kind::Alias(Alias { table, .. }) => {
+                let also = match message.kind.as_ref() {
+                    Some(Kind::Delta(delta)) => &delta.also[..],
+                    _ => &[],
+                };
+                assert!(also.is_empty() || !self.rules.old);
+                for table in also.iter().chain([table]) {
+                    assert!(
+                        peer.under_way.insert(table.clone()) || !self.rules.faithful,
+                        "two changes under way: {words}"
+                    );
+                }
             }
             Kind::Drop(drop) => {
                 assert!(
@@ -269,10 +282,18 @@ impl World {
         let line = &mut self.peers[worker].line;
         let Some(effect) = line.deliver() else { return false };
         match effect {
-            Effect::Changed { ack: Ack { held: Some(held) }, .. } => {
-                let state =
-                    (held.version.expect("a version"), line.content(&held.table).expect("it is held"));
-                assert!(self.history[&held.table].contains(&state), "a state that never was: {held:?}");
+            Effect::Changed { .. } => {
+                for name in self.history.keys() {
+                    let Some(version) = line.replica.version(name) else { continue };
+                    let content = line.content(name).expect("it is held");
+                    let was = |(state, entries): &(Version, Entries)| {
+                        state.checksum == version.checksum && *entries == content
+                    };
+                    assert!(
+                        self.history[name].iter().any(was),
+                        "{name} never was in this state: {version:?}"
+                    );
+                }
             }
             Effect::Refused { nack, .. } => assert!(!self.rules.faithful, "{nack:?}"),
             _ => {}
@@ -289,7 +310,10 @@ impl World {
             if let SessionEvent::Acked { table, .. } | SessionEvent::Nacked { table, .. } = &event {
                 peer.under_way.remove(table);
             }
-            peer.is_known |= matches!(event, SessionEvent::Subscribed { .. });
+            if matches!(event, SessionEvent::Subscribed { .. }) {
+                peer.is_known = true;
+                peer.lies = false;
+            }
             self.workers.on_event(peer.connection, &event, self.now);
         }
         true
@@ -383,8 +407,9 @@ impl World {
 // === impl Peer ===
 
 impl Peer {
-    fn new(role: &str, vm: usize, limits: Limits, workers: &mut Workers) -> Self {
-        let mut line = Line::new(role, limits);
+    fn new(role: &str, vm: usize, rules: Rules, workers: &mut Workers) -> Self {
+        let mut line = Line::new(role, rules.limits);
+        line.is_old = rules.old;
         line.worker = vm.to_string();
         line.connect();
         let connection = workers.connect();
@@ -395,15 +420,14 @@ impl Peer {
         workers.disconnect(self.connection, now);
         self.connection = workers.connect();
         self.under_way.clear();
-        self.lies = false;
         self.line.connect();
     }
 
     /// The tables that the worker wants and does not hold as they are in the view.
     fn lacks(&self, view: &KeyView) -> Vec<String> {
-        let lacks = |(name, table): &(&Arc<str>, &Arc<Table>)| {
+        let lacks = |(name, table): &(&Arc<str>, &Placed)| {
             self.line.replica.version(name) != Some(table.version())
-                || self.line.content(name) != Some(entries(table))
+                || self.line.content(name) != Some(entries(&table.table))
         };
         view.wanted_tables(&self.line.role).filter(lacks).map(|(name, _)| name.to_string()).collect()
     }
