@@ -35,13 +35,22 @@ pub struct BootstrapOptions {
     pub role: String,
     /// The control server's gRPC port.
     pub control: Endpoint,
-    /// Address of Envoy's admin.
-    pub admin: SocketAddr,
+    /// Where Envoy's admin listens.
+    pub admin: Admin,
     /// The folder with the proxy's certificates, as the proxy sees it. Without it there is no TLS.
     pub certificates: Option<String>,
 }
 
 /// A host, by address or by name, and a port.
+/// Where the admin of an Envoy listens. It asks nobody who they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Admin {
+    /// On a port.
+    Port(SocketAddr),
+    /// On a Unix domain socket of this path, which nobody but its owner may use.
+    Socket(String),
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// The host.
@@ -65,7 +74,7 @@ pub fn bootstrap(options: &BootstrapOptions) -> Value {
             "cluster": options.node_id,
             "metadata": { "role": options.role },
         },
-        "admin": { "address": socket_address(&Endpoint::from(options.admin)) },
+        "admin": { "address": options.admin.address() },
         "dynamic_resources": {
             "ads_config": {
                 "api_type": "DELTA_GRPC",
@@ -139,6 +148,23 @@ fn socket_address(endpoint: &Endpoint) -> Value {
 }
 
 // === impl Endpoint ===
+
+// === impl Admin ===
+
+impl Admin {
+    fn address(&self) -> Value {
+        match self {
+            Self::Port(address) => socket_address(&Endpoint::from(*address)),
+            Self::Socket(path) => json!({ "pipe": { "path": path, "mode": 0o600 } }),
+        }
+    }
+}
+
+impl From<SocketAddr> for Admin {
+    fn from(address: SocketAddr) -> Self {
+        Self::Port(address)
+    }
+}
 
 impl Endpoint {
     /// Reads `HOST:PORT`; an IPv6 address stands in brackets. Without a port it is `default_port`.

@@ -5,7 +5,7 @@ fn options(control: &str, certificates: Option<&str>) -> BootstrapOptions {
         node_id: "edge-1".to_owned(),
         role: "keyward-system~edge-1".to_owned(),
         control: Endpoint::parse(control, 9977).unwrap(),
-        admin: "127.0.0.1:19000".parse().unwrap(),
+        admin: Admin::Port("127.0.0.1:19000".parse().unwrap()),
         certificates: certificates.map(str::to_owned),
     }
 }
@@ -28,6 +28,15 @@ fn an_endpoint_is_an_address_or_a_name() {
     for text in ["", ":1", "a b", "a:", "a:x", "a:70000", "https://a", "a..b", "-\n", "[a]:1"] {
         assert!(Endpoint::parse(text, 9977).is_err(), "{text:?}");
     }
+}
+
+#[test]
+fn the_admin_is_on_a_port_or_on_a_socket_of_its_owner() {
+    let on_port = bootstrap(&options("10.0.0.1", None));
+    assert_eq!(on_port["admin"]["address"]["socket_address"]["port_value"], 19000);
+    let admin = Admin::Socket("/x/admin.sock".to_owned());
+    let on_socket = bootstrap(&BootstrapOptions { admin, ..options("10.0.0.1", None) });
+    assert_eq!(on_socket["admin"]["address"], json!({ "pipe": { "path": "/x/admin.sock", "mode": 384 } }));
 }
 
 #[test]

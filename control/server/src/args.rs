@@ -41,10 +41,15 @@ pub struct ServeArgs {
     #[arg(long, env = "KEYWARD_GATEWAY_TLS", default_value = "127.0.0.1:8443", value_name = "ADDR")]
     pub gateway_tls: SocketAddr,
 
-    /// Admin address of the supervised Envoy. Envoy's admin has no access control: keep it private. No
-    /// gateway leads to it, nor to this port on proxies elsewhere.
+    /// Address of the admin of the supervised Envoy: configuration dumps, log levels, statistics. Whoever may
+    /// use the REST port with the role admin may use all of it. No gateway leads to it, nor to this port on
+    /// proxies elsewhere.
     #[arg(long, env = "KEYWARD_ADMIN", default_value = "127.0.0.1:19000", value_name = "ADDR")]
     pub admin: SocketAddr,
+
+    /// Refuses whatever changes anything on the port of --admin.
+    #[arg(long, env = "KEYWARD_PROXY_ADMIN_READ_ONLY")]
+    pub proxy_admin_read_only: bool,
 
     /// Opens the debug port: log levels and metrics of the control server.
     #[arg(long, env = "START_STATS_SERVER", value_parser = clap::builder::BoolishValueParser::new())]
@@ -84,6 +89,12 @@ pub struct ServeArgs {
     #[arg(long, env = "KEYWARD_PROXY_LOG_LEVEL", default_value = "warning", value_name = "LEVEL",
           value_parser = ["trace", "debug", "info", "warning", "error", "critical", "off"])]
     pub proxy_log_level: String,
+
+    /// Lets also those parts of the supervised Envoy log at debug and trace that write whole requests. API keys
+    /// are then in its log. Without this they stay at info, whatever --proxy-log-level and the port of --admin
+    /// are told.
+    #[arg(long, env = "KEYWARD_ALLOW_HEADER_LOGGING")]
+    pub allow_header_logging: bool,
 
     /// A filter module (.wasm) to use instead of the one inside this binary.
     #[arg(long, env = "KEYWARD_FILTER", value_name = "PATH")]

@@ -23,6 +23,7 @@ mod exposure;
 mod filter;
 pub mod logging;
 mod metrics;
+mod logs;
 mod objects;
 mod ports;
 mod proxies;

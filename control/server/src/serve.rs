@@ -10,7 +10,8 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use keyward_access::TokenFile;
 use keyward_api::{Origin, Writer};
-use keyward_bootstrap::{BootstrapOptions, CONTROL_CLUSTER};
+use keyward_admin::proxy::ProxyAdmin;
+use keyward_bootstrap::{Admin, BootstrapOptions, CONTROL_CLUSTER};
 use keyward_folder::Folder as ResourceFolder;
 use keyward_keys::KeyView;
 use keyward_pki::{Folder, ProxyRole};
@@ -29,15 +30,16 @@ use crate::args::ServeArgs;
 use crate::compaction;
 use crate::control::{ControlLoop, Outlets};
 use crate::edge::{Admission, KeyStream};
-use crate::envoy::{self, Identity, Supervisor, SupervisorOptions};
+use crate::envoy::{self, AdminSocket, Identity, Supervisor, SupervisorOptions};
 use crate::exposure;
 use crate::filter::Filter;
 use crate::logging::LogControl;
 use crate::metrics::{CountingSink, Metrics, Sources, counted};
+use crate::logs::Ring;
 use crate::ports::{listen, reachable, serve_grpc, serve_http};
 use crate::proxies;
 use crate::published::Published;
-use crate::rest::{self, HostGuard, Sync, Uses};
+use crate::rest::{self, HostGuard, LogReader, Sync, Uses};
 use crate::review::Reviewer;
 use crate::statuses::StatusWriter;
 use crate::tls_files;
@@ -54,6 +56,13 @@ const XDS_EVENTS: usize = 1024;
 const KEEPALIVE: Duration = Duration::from_secs(5);
 
 /// Runs the control server until it is told to stop by SIGINT, SIGTERM or SIGHUP, or until a part of
+/// The Envoy that is about to be run.
+struct Supervised {
+    supervisor: Supervisor,
+    admin: AdminSocket,
+    identity: Option<Identity>,
+}
+
 /// it fails. `filter` is the filter module that is used unless the arguments name another, and
 /// `logs` is where the log levels are changed.
 ///
@@ -105,7 +114,7 @@ async fn start(
     let admission = if grpc_tls.is_some() { Admission::Certified } else { Admission::Anybody };
     let rest = listen(args.rest, "the REST API", "--rest").await?;
     let grpc = listen(args.xds, "xDS and the key stream", "--xds").await?;
-    let admin_ports = admin::open(args).await?;
+    let mut admin_ports = admin::open(args).await?;
     let resources = args.resources.as_deref().map(open_resources).transpose()?;
     let resources = resources.map(|folder| folder.that_may_be_empty(args.resources_may_be_empty));
     let envoy = if args.no_envoy { None } else { Some(find_envoy(args)?) };
@@ -117,6 +126,16 @@ async fn start(
     };
     let store: Arc<dyn Store> = Arc::new(open_store(args).await?);
     let writer =
+    // Now that nobody else serves from this folder: an Envoy of before may hold a port.
+    let certified = grpc_tls.is_some();
+    let supervised = match envoy {
+        Some(envoy) => {
+            let supervised = Supervised::take_over(args, envoy, pki, certified, logs.logs().proxy).await?;
+            admin_ports.open_proxy(args).await?;
+            Some(supervised)
+        }
+        None => None,
+    };
         Writer::new(store.clone(), Arc::new(AuditLog), args.system_namespace.as_str(), Origin::SYSTEM);
     writer
         .prepare()
@@ -191,7 +210,6 @@ async fn start(
             Ok(())
         });
     }
-    let certified = grpc_tls.is_some();
     let sync =
         Sync { workers: workers.clone(), ads: ads.clone(), store: store.clone(), published: reports.clone() };
     let usage = open_usage(args)?;
@@ -213,10 +231,12 @@ async fn start(
     let surfaces = Surfaces {
         logging: Arc::new(logs),
         metrics: metrics.clone(),
+    let last_lines = logs.logs();
         snapshots: Arc::new(views),
         published: reports.clone(),
         dev_mode_problem,
         rules: exposure.admin,
+        proxy: supervised.as_ref().map(|supervised| Arc::new(supervised.admin.clone()) as Arc<dyn ProxyAdmin>),
         tls: rest_tls.clone(),
     };
     surfaces.serve(args, admin_ports, &mut tasks, stop)?;
@@ -224,7 +244,14 @@ async fn start(
     let guard = HostGuard::of(args.rest);
     let gatekeeper = Gatekeeper::new(exposure.rules, tokens);
     let authorizer = Arc::new(gatekeeper.clone());
-    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, sync, uses);
+    let reader = LogReader {
+        logs: last_lines,
+        supervises: supervised.is_some(),
+        gate: Arc::new(gatekeeper.clone()),
+        stop: stop.clone(),
+    };
+    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, sync, uses)
+        .merge(rest::guarded(rest::logs(reader), guard));
     let api = counted(access::guarded(api, &gatekeeper), &metrics);
     match rest_tls {
         Some(config) => {
@@ -233,23 +260,7 @@ async fn start(
         None => tasks.spawn(serve_http("REST port", rest, api, stop.clone())),
     };
 
-    if let Some(envoy) = envoy {
-        let folder = args.data.join("envoy");
-        let identity = certified.then(|| local_identity(args, pki, &folder)).transpose()?;
-        let certificates = identity.as_ref().map(Identity::folder).transpose()?;
-        let supervisor = Supervisor::new(SupervisorOptions {
-            envoy,
-            folder,
-            concurrency: args.envoy_concurrency,
-            log_level: args.proxy_log_level.clone(),
-            bootstrap: BootstrapOptions {
-                node_id: PROXY.to_owned(),
-                role: format!("{}~{PROXY}", args.system_namespace),
-                control: reachable(args.xds).into(),
-                admin: args.admin,
-                certificates,
-            },
-        })?;
+    if let Some(Supervised { supervisor, identity, .. }) = supervised {
         if let Some(identity) = identity {
             tasks.spawn(identity.keep(stop.clone()));
         }
@@ -257,6 +268,40 @@ async fn start(
     }
     tracing::info!(rest = %args.rest, xds = %args.xds, data = %args.data.display(), "keyward serves");
     Ok(tasks)
+}
+
+// === impl Supervised ===
+
+impl Supervised {
+    /// Prepares everything, and takes over the Envoy of before.
+    async fn take_over(
+        args: &ServeArgs,
+        envoy: PathBuf,
+        pki: Folder,
+        certified: bool,
+        log: Ring,
+    ) -> anyhow::Result<Self> {
+        let folder = args.data.join("envoy");
+        let identity = certified.then(|| local_identity(args, pki, &folder)).transpose()?;
+        let certificates = identity.as_ref().map(Identity::folder).transpose()?;
+        let supervisor = Supervisor::new(SupervisorOptions {
+            envoy,
+            folder,
+        let admin = AdminSocket::of(&folder)?;
+            concurrency: args.envoy_concurrency,
+            log_level: args.proxy_log_level.clone(),
+            bootstrap: BootstrapOptions {
+                node_id: PROXY.to_owned(),
+                role: format!("{}~{PROXY}", args.system_namespace),
+            allow_header_logging: args.allow_header_logging,
+            log,
+                control: reachable(args.xds).into(),
+                admin: Admin::Socket(admin.path()?),
+                certificates,
+            },
+        })?;
+        Ok(Self { supervisor: supervisor.take_over().await?, admin, identity })
+    }
 }
 
 /// What no gateway may lead to. Envoys elsewhere have their admin on the same port, unless somebody chose

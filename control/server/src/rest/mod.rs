@@ -1,6 +1,7 @@
 //! The REST port: the resource API ([`keyward_api`]) behind a guard, and whether the server is well.
 
 mod guard;
+mod logs;
 mod sync;
 mod usage;
 mod whoami;
@@ -21,6 +22,7 @@ use tokio::sync::watch;
 use crate::published::Published;
 
 pub(crate) use guard::HostGuard;
+pub(crate) use logs::{LogReader, router as logs};
 pub(crate) use sync::Sync;
 pub(crate) use usage::Uses;
 
