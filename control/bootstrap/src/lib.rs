@@ -41,7 +41,6 @@ pub struct BootstrapOptions {
     pub certificates: Option<String>,
 }
 
-/// A host, by address or by name, and a port.
 /// Where the admin of an Envoy listens. It asks nobody who they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Admin {
@@ -51,6 +50,7 @@ pub enum Admin {
     Socket(String),
 }
 
+/// A host, by address or by name, and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// The host.
@@ -147,8 +147,6 @@ fn socket_address(endpoint: &Endpoint) -> Value {
     json!({ "socket_address": { "address": endpoint.host, "port_value": endpoint.port } })
 }
 
-// === impl Endpoint ===
-
 // === impl Admin ===
 
 impl Admin {
@@ -165,6 +163,8 @@ impl From<SocketAddr> for Admin {
         Self::Port(address)
     }
 }
+
+// === impl Endpoint ===
 
 impl Endpoint {
     /// Reads `HOST:PORT`; an IPv6 address stands in brackets. Without a port it is `default_port`.

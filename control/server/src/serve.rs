@@ -34,12 +34,12 @@ use crate::envoy::{self, AdminSocket, Identity, Supervisor, SupervisorOptions};
 use crate::exposure;
 use crate::filter::Filter;
 use crate::logging::LogControl;
-use crate::metrics::{CountingSink, Metrics, Sources, counted};
 use crate::logs::Ring;
+use crate::metrics::{CountingSink, Metrics, Sources, counted};
 use crate::ports::{listen, reachable, serve_grpc, serve_http};
 use crate::proxies;
 use crate::published::Published;
-use crate::rest::{self, HostGuard, LogReader, Sync, Uses};
+use crate::rest::{self, HostGuard, LogReader, Own, Served, Sync, Uses};
 use crate::review::Reviewer;
 use crate::statuses::StatusWriter;
 use crate::tls_files;
@@ -55,7 +55,6 @@ const XDS_EVENTS: usize = 1024;
 /// How soon a proxy that is gone without a word is noticed.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 
-/// Runs the control server until it is told to stop by SIGINT, SIGTERM or SIGHUP, or until a part of
 /// The Envoy that is about to be run.
 struct Supervised {
     supervisor: Supervisor,
@@ -63,6 +62,7 @@ struct Supervised {
     identity: Option<Identity>,
 }
 
+/// Runs the control server until it is told to stop by SIGINT, SIGTERM or SIGHUP, or until a part of
 /// it fails. `filter` is the filter module that is used unless the arguments name another, and
 /// `logs` is where the log levels are changed.
 ///
@@ -125,7 +125,6 @@ async fn start(
         None => filter,
     };
     let store: Arc<dyn Store> = Arc::new(open_store(args).await?);
-    let writer =
     // Now that nobody else serves from this folder: an Envoy of before may hold a port.
     let certified = grpc_tls.is_some();
     let supervised = match envoy {
@@ -136,6 +135,7 @@ async fn start(
         }
         None => None,
     };
+    let writer =
         Writer::new(store.clone(), Arc::new(AuditLog), args.system_namespace.as_str(), Origin::SYSTEM);
     writer
         .prepare()
@@ -180,6 +180,7 @@ async fn start(
     metrics.read_from(Sources {
         published: reports.clone(),
         keys: key_view.clone(),
+        xds: xds.clone(),
         ads: ads.clone(),
         workers: workers.clone(),
     });
@@ -187,7 +188,7 @@ async fn start(
         store: store.clone(),
         published: reports.clone(),
         keys: key_view.clone(),
-        xds,
+        xds: xds.clone(),
         ads: ads.clone(),
         workers: workers.clone(),
     };
@@ -228,15 +229,15 @@ async fn start(
     tasks.spawn(statuses.run(stop.clone()));
     tasks.spawn(proxies::follow(writer.clone(), reports.clone(), stop.clone()));
 
+    let last_lines = logs.logs();
     let surfaces = Surfaces {
         logging: Arc::new(logs),
         metrics: metrics.clone(),
-    let last_lines = logs.logs();
         snapshots: Arc::new(views),
+        proxy: supervised.as_ref().map(|supervised| Arc::new(supervised.admin.clone()) as Arc<dyn ProxyAdmin>),
         published: reports.clone(),
         dev_mode_problem,
         rules: exposure.admin,
-        proxy: supervised.as_ref().map(|supervised| Arc::new(supervised.admin.clone()) as Arc<dyn ProxyAdmin>),
         tls: rest_tls.clone(),
     };
     surfaces.serve(args, admin_ports, &mut tasks, stop)?;
@@ -244,14 +245,18 @@ async fn start(
     let guard = HostGuard::of(args.rest);
     let gatekeeper = Gatekeeper::new(exposure.rules, tokens);
     let authorizer = Arc::new(gatekeeper.clone());
-    let reader = LogReader {
-        logs: last_lines,
-        supervises: supervised.is_some(),
-        gate: Arc::new(gatekeeper.clone()),
-        stop: stop.clone(),
+    let own = Own {
+        sync,
+        uses,
+        served: Served { xds, gate: authorizer.clone() },
+        logs: LogReader {
+            logs: last_lines,
+            supervises: supervised.is_some(),
+            gate: authorizer.clone(),
+            stop: stop.clone(),
+        },
     };
-    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, sync, uses)
-        .merge(rest::guarded(rest::logs(reader), guard));
+    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, own);
     let api = counted(access::guarded(api, &gatekeeper), &metrics);
     match rest_tls {
         Some(config) => {
@@ -284,17 +289,17 @@ impl Supervised {
         let folder = args.data.join("envoy");
         let identity = certified.then(|| local_identity(args, pki, &folder)).transpose()?;
         let certificates = identity.as_ref().map(Identity::folder).transpose()?;
+        let admin = AdminSocket::of(&folder)?;
         let supervisor = Supervisor::new(SupervisorOptions {
             envoy,
             folder,
-        let admin = AdminSocket::of(&folder)?;
             concurrency: args.envoy_concurrency,
             log_level: args.proxy_log_level.clone(),
+            allow_header_logging: args.allow_header_logging,
+            log,
             bootstrap: BootstrapOptions {
                 node_id: PROXY.to_owned(),
                 role: format!("{}~{PROXY}", args.system_namespace),
-            allow_header_logging: args.allow_header_logging,
-            log,
                 control: reachable(args.xds).into(),
                 admin: Admin::Socket(admin.path()?),
                 certificates,

@@ -73,7 +73,7 @@ struct Follower {
 }
 
 /// The endpoint.
-pub(crate) fn router(reader: LogReader) -> Router {
+pub(super) fn router(reader: LogReader) -> Router {
     Router::new().route(PATH, get(logs)).with_state(reader)
 }
 
