@@ -9,6 +9,7 @@
 //! over xDS. With TLS the certificates come from files that Envoy watches, through its file-based
 //! secret discovery, so that a new certificate needs no restart. Pure: text in, JSON out.
 
+mod stats;
 mod tls;
 
 use std::net::{IpAddr, SocketAddr};
@@ -95,6 +96,7 @@ pub fn bootstrap(options: &BootstrapOptions) -> Value {
         },
         "static_resources": { "clusters": [control_cluster(options)] },
         "layered_runtime": layered_runtime(),
+        "stats_config": stats::stats_config(),
     })
 }
 

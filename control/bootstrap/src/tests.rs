@@ -66,6 +66,18 @@ fn regular_expressions_may_be_as_large_as_validation_takes_them() {
 }
 
 #[test]
+fn decisions_of_the_filter_have_labels() {
+    let made = bootstrap(&options("10.0.0.1", None));
+    let tags = made["stats_config"]["stats_tags"].as_array().unwrap();
+    let tags: Vec<_> = tags.iter().map(|tag| (tag["tag_name"].as_str(), tag["regex"].as_str())).collect();
+    let expected = [
+        (Some("auth_config"), Some(r"^wasmcustom\.keyward\.decisions(\.(.+))\|[a-z_]+$")),
+        (Some("reason"), Some(r"^wasmcustom\.keyward\.decisions\..+(\|([a-z_]+))$")),
+    ];
+    assert_eq!(tags, expected);
+}
+
+#[test]
 fn the_secrets_name_files_and_hold_nothing_secret() {
     let identity = &identity_secret("/x")["resources"][0]["tls_certificate"];
     // One file: Envoy must not see a new certificate with an old key.

@@ -122,6 +122,22 @@ pub struct ServeArgs {
     #[arg(long, env = "KEYWARD_TLS_FILES", value_name = "DIR")]
     pub tls_files: Option<PathBuf>,
 
+    /// Logs every request of every gateway that says nothing of its own, as JSON: to this file on the machine
+    /// of the proxy, or to `stdout` or `stderr` of the proxy. There is never a key in it.
+    #[arg(long, env = "KEYWARD_ACCESS_LOG", value_name = "PATH")]
+    pub access_log: Option<PathBuf>,
+
+    /// Shows on /metrics of the debug port how often keys of so many Secrets were used, of those that are used
+    /// most.
+    #[arg(long, env = "KEYWARD_USAGE_METRICS", default_value_t = 0, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(0..=1000))]
+    pub usage_metrics: u16,
+
+    /// The folder, on the machines of proxies, below which Gateways may have access logs. Without this flag
+    /// they may have them on /dev/stdout and /dev/stderr alone.
+    #[arg(long, env = "KEYWARD_LOG_FILES", value_name = "DIR")]
+    pub log_files: Option<PathBuf>,
+
     /// Serves REST over TLS with the certificate of the PKI folder, which is made when there is none.
     #[arg(long, env = "KEYWARD_TLS", conflicts_with_all = ["tls_cert", "tls_key"])]
     pub tls: bool,

@@ -13,6 +13,7 @@
 //! it holds.
 
 mod access;
+mod access_log;
 mod admin;
 mod args;
 mod compaction;

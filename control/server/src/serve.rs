@@ -25,6 +25,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{self, AuditLog, Gatekeeper};
+use crate::access_log;
 use crate::admin::{self, Surfaces, Views};
 use crate::args::ServeArgs;
 use crate::compaction;
@@ -35,7 +36,7 @@ use crate::exposure;
 use crate::filter::Filter;
 use crate::logging::LogControl;
 use crate::logs::Ring;
-use crate::metrics::{CountingSink, Metrics, Sources, counted};
+use crate::metrics::{CountingSink, MeasuredStore, Metrics, Sources, counted, follow_uses};
 use crate::ports::{listen, reachable, serve_grpc, serve_http};
 use crate::proxies;
 use crate::published::Published;
@@ -124,7 +125,8 @@ async fn start(
             .into(),
         None => filter,
     };
-    let store: Arc<dyn Store> = Arc::new(open_store(args).await?);
+    let metrics = Metrics::default();
+    let store: Arc<dyn Store> = Arc::new(MeasuredStore::new(open_store(args).await?, metrics.clone()));
     // Now that nobody else serves from this folder: an Envoy of before may hold a port.
     let certified = grpc_tls.is_some();
     let supervised = match envoy {
@@ -147,7 +149,6 @@ async fn start(
     let (reviewer, questions) = Reviewer::new(store.clone(), reports.clone());
     let writer = writer.reviewed_by(Arc::new(reviewer));
     let (xds_sink, xds_events) = mpsc::channel(XDS_EVENTS);
-    let metrics = Metrics::default();
     let (dev_mode_problem, notices) = watch::channel(None);
     let xds = keyward_xds::Cache::new();
     let settings = Settings {
@@ -161,6 +162,8 @@ async fn start(
         default_tls_gateway: args.gateway_tls,
         one_way_tls: false,
         tls_files,
+        log_files: access_log::folder(args)?,
+        access_log: access_log::path(args)?,
         watch_namespaces: BTreeSet::new(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
         own_ports: own_ports(args, grpc_tls.is_some()),
@@ -216,7 +219,12 @@ async fn start(
     let usage = open_usage(args)?;
     let key_stream =
         KeyStream::new(key_view, workers, admission).reporting_to(usage.clone(), reports.clone());
+    let key_stream = key_stream.measured_by(metrics.clone());
     tasks.spawn(usage.clone().run(reports.clone(), stop.clone()));
+    if args.usage_metrics > 0 {
+        let (shown, stop) = (usize::from(args.usage_metrics), stop.clone());
+        tasks.spawn(follow_uses(metrics.clone(), usage.clone(), reports.clone(), shown, stop));
+    }
     let uses = Uses { usage, published: reports.clone() };
     let router = tonic::transport::Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
