@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::{HostGuard, LogReader, Own, Served, Sync, Uses, router};
 use crate::logs::Logs;
