@@ -118,6 +118,11 @@ bench *ARGS: filter
 kubectl:
     @kubectl version --client
 
+# Make sure that there is a promtool for the tests (PROMTOOL=PATH ./x promtool uses that one), and say which
+[group('check')]
+promtool:
+    @promtool --version
+
 # Check licences and sources of the dependencies (needs cargo-deny)
 [group('check')]
 deny:

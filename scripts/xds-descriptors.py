@@ -19,6 +19,7 @@ envoy/config/endpoint/v3/endpoint.proto
 envoy/config/listener/v3/listener.proto
 envoy/config/rbac/v3/rbac.proto
 envoy/config/route/v3/route.proto
+envoy/extensions/access_loggers/file/v3/file.proto
 envoy/extensions/clusters/common/dns/v3/dns.proto
 envoy/extensions/clusters/dns/v3/dns_cluster.proto
 envoy/extensions/filters/common/fault/v3/fault.proto

@@ -1,5 +1,6 @@
 //! More Envoys of the same control server, each with a port and a role of its own.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ pub(crate) async fn start(
             node_id: name.clone(),
             role: format!("keyward-system~{name}"),
             control: Endpoint { host: "127.0.0.1".to_owned(), port: gateway.xds },
-            admin: ([127, 0, 0, 1], admin).into(),
+            admin: SocketAddr::from(([127, 0, 0, 1], admin)).into(),
             certificates: None,
         };
         let path = folder.join(format!("{name}.json"));

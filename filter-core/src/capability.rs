@@ -13,6 +13,14 @@ pub const ANONYMOUS_STATE: &str = "wasm.keyward_anonymous";
 /// See [`ANONYMOUS_STATE`].
 pub const ANONYMOUS: &str = "yes";
 
+/// The filter states that an access log may show, where the configuration says that one does: the reason of
+/// the decision, the AuthConfig, and the id of the key, if it is one that is known.
+pub const REASON_STATE: &str = "wasm.keyward_reason";
+/// See [`REASON_STATE`].
+pub const AUTH_CONFIG_STATE: &str = "wasm.keyward_auth_config";
+/// See [`REASON_STATE`]. The first eight digits of the key's SHA-256.
+pub const KEY_ID_STATE: &str = "wasm.keyward_key_id";
+
 /// Names as Envoy knows them: callbacks, host calls and WASI functions.
 pub const CAPABILITIES: &[&str] = &[
     // Callbacks. A request belongs to a root. That one is gone must be known at once: what waits for keys
@@ -40,7 +48,7 @@ pub const CAPABILITIES: &[&str] = &[
     "proxy_replace_header_map_value",
     "proxy_remove_header_map_value",
     "proxy_send_local_response",
-    // Why it was denied, for the access log; that it has no identity, for the guard.
+    // That it has no identity, for the guard; what was decided, for an access log that shows it.
     "proxy_set_property",
     "proxy_continue_stream",
     "proxy_set_effective_context",

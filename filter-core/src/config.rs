@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use crate::decisions::Row;
 use crate::place::{COOKIE, Place, PlaceRef};
 use crate::standalone::{self, Problems, Standalone};
 
@@ -54,6 +55,9 @@ pub struct FilterConfig {
     /// fit is refused, and what is held stays.
     #[serde(default = "default_max_table_bytes", skip_serializing_if = "is_default_max_table_bytes")]
     pub max_table_bytes: u32,
+    /// An access log shows what was decided, so it is told. That costs some calls for each request.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub access_log: bool,
     /// The policies by auth id (`<namespace>/<name>` of the `AuthConfig`). A route whose auth id
     /// is not here is denied with 403.
     pub policies: BTreeMap<String, Policy>,
@@ -71,6 +75,9 @@ pub struct Policy {
     /// What must hold of them; without a rule, all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
+    /// Where its decisions are counted; no part of the configuration.
+    #[serde(skip)]
+    pub row: Row,
 }
 
 /// One key that a policy looks at.
@@ -211,7 +218,13 @@ impl Policy {
     /// A policy that demands one key.
     #[must_use]
     pub fn of(step: Step) -> Self {
-        Self { steps: vec![step], rule: None }
+        Self::new(vec![step], None)
+    }
+
+    /// A policy of several steps.
+    #[must_use]
+    pub fn new(steps: Vec<Step>, rule: Option<Rule>) -> Self {
+        Self { steps, rule, row: Row::NONE }
     }
 
     /// The key tables that it needs.

@@ -31,6 +31,9 @@ pub trait Facts {
 
     /// The time, in milliseconds since 1970. Without it no key is valid whose validity depends on it.
     fn now(&mut self) -> Option<u64>;
+
+    /// A key of the request stands in a table, valid or not. Whoever tells an access log is told here.
+    fn found(&mut self, _digest: &Digest) {}
 }
 
 /// What becomes of a request.
@@ -72,6 +75,15 @@ pub enum Forbidden {
     NotAllowed,
 }
 
+/// What becomes of every request on a route that demands no key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Foregone {
+    /// It passes, as nobody.
+    Open(OpenRoute),
+    /// No key would help.
+    Forbidden(Forbidden),
+}
+
 /// Proof that a request may pass. Only [`decide`] makes one, and only with one in hand can a request be
 /// given an identity.
 #[derive(Clone, PartialEq, Eq)]
@@ -110,22 +122,34 @@ pub fn decide<'a>(
     route_name: Option<&[u8]>,
     facts: &mut impl Facts,
 ) -> Verdict<'a> {
-    let policy = match &config.standalone {
+    match demanded(config, route_name) {
+        Ok(policy) => decide_by(policy, tables, facts),
+        Err(foregone) => foregone.verdict(),
+    }
+}
+
+/// The policy that a route demands.
+///
+/// # Errors
+///
+/// When it demands none.
+pub fn demanded<'a>(config: &'a FilterConfig, route_name: Option<&[u8]>) -> Result<&'a Policy, Foregone> {
+    let not_named = Foregone::Forbidden(Forbidden::NoPolicyNamed);
+    match &config.standalone {
         None => {
-            let Some(auth_id) = route_name.and_then(auth_id_of_route) else {
-                return Verdict::Forbid(Forbidden::NoPolicyNamed);
-            };
-            let Some(policy) = config.policies.get(auth_id) else {
-                return Verdict::Forbid(Forbidden::UnknownPolicy);
-            };
-            policy
+            let auth_id = route_name.and_then(auth_id_of_route).ok_or(not_named)?;
+            config.policies.get(auth_id).ok_or(Foregone::Forbidden(Forbidden::UnknownPolicy))
         }
         Some(standalone) => match standalone.demand(route_name, &config.policies) {
-            Demand::Policy(policy) => policy,
-            Demand::Nothing => return Verdict::Open(OpenRoute(())),
-            Demand::Unsaid => return Verdict::Forbid(Forbidden::NoPolicyNamed),
+            Demand::Policy(policy) => Ok(policy),
+            Demand::Nothing => Err(Foregone::Open(OpenRoute(()))),
+            Demand::Unsaid => Err(not_named),
         },
-    };
+    }
+}
+
+/// Decides on a request by the policy of its route, see [`decide`].
+pub fn decide_by<'a>(policy: &'a Policy, tables: &'a impl Tables, facts: &mut impl Facts) -> Verdict<'a> {
     // Before any header is looked at: until the keys are there nobody is told that his is missing.
     if policy.tables().any(|table| tables.table(table).is_none()) {
         return Verdict::Wait;
@@ -208,6 +232,7 @@ fn verify<'a>(step: &'a Step, tables: &'a impl Tables, facts: &mut impl Facts) -
     }
     let digest = key::digest(&key);
     let record = table.get(&digest).ok_or(Denial::Unknown)?;
+    facts.found(&digest);
     record.life().check(|| facts.now()).map_err(Denial::Lapsed)?;
     Ok(Grant { step, record, digest, key, place })
 }
@@ -230,6 +255,19 @@ fn find<'a>(step: &'a Step, facts: &mut impl Facts) -> Result<(Vec<u8>, PlaceRef
         }
     }
     found.ok_or(Denial::Missing)
+}
+
+// === impl Foregone ===
+
+impl Foregone {
+    /// The same as a verdict.
+    #[must_use]
+    pub fn verdict<'a>(self) -> Verdict<'a> {
+        match self {
+            Self::Open(route) => Verdict::Open(route),
+            Self::Forbidden(why) => Verdict::Forbid(why),
+        }
+    }
 }
 
 // === impl Denial ===

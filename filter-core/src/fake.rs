@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use prost::Message as _;
 
+use crate::decisions::{Decisions, Row};
 use crate::event::Event;
-use crate::host::{HostError, Reply, RequestHost, WorkerHost};
+use crate::host::{HostError, Note, Reply, RequestHost, WorkerHost};
 use crate::key;
 use crate::metric::Metric;
 use crate::wire::{
@@ -23,6 +24,7 @@ pub(crate) struct FakeRequest {
     pub(crate) resumed: bool,
     /// What the access log is told.
     pub(crate) denial: Option<&'static str>,
+    pub(crate) notes: BTreeMap<Note, String>,
     /// The guard is told that it may pass without an identity.
     pub(crate) anonymous: bool,
     /// A header was changed, so the route was selected again and its name cannot be trusted.
@@ -45,6 +47,7 @@ pub(crate) struct FakeHost {
     pub(crate) cancelled_last: u32,
     pub(crate) unreachable: bool,
     pub(crate) metrics: BTreeMap<&'static str, i64>,
+    pub(crate) decisions: Decisions,
     pub(crate) log: Vec<String>,
     /// Calls that change a header fail from this one on, counted down.
     pub(crate) refuse_after: Option<u32>,
@@ -91,6 +94,20 @@ impl FakeHost {
 
     pub(crate) fn request(&self) -> &FakeRequest {
         &self.requests[&self.current]
+    }
+
+    /// What was decided since this was asked last, as `<AuthConfig>|<reason>`.
+    pub(crate) fn decided(&mut self) -> Vec<(String, i64)> {
+        let (mut names, mut counts) = (Vec::new(), Vec::new());
+        self.decisions.show(
+            |name| {
+                names.push(name.trim_start_matches("keyward.decisions.").to_owned());
+                u32::try_from(names.len() - 1).ok()
+            },
+            |_, count| counts.push(count),
+            |_, _| {},
+        );
+        names.into_iter().zip(counts).collect()
     }
 
     pub(crate) fn metric(&self, metric: Metric) -> i64 {
@@ -167,8 +184,18 @@ impl RequestHost for FakeHost {
         Ok(())
     }
 
-    fn count(&mut self, metric: Metric) {
-        self.add(metric, 1);
+    fn note(&mut self, note: Note, value: &[u8]) {
+        let request = self.current_request();
+        request.notes.insert(note, String::from_utf8_lossy(value).into_owned());
+    }
+
+    fn row(&mut self, auth_config: &str) -> Row {
+        self.decisions.row(auth_config)
+    }
+
+    fn count(&mut self, row: Row, reason: Metric) {
+        self.decisions.count(row, reason);
+        self.add(reason, 1);
     }
 
     fn add(&mut self, metric: Metric, change: i64) {

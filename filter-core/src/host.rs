@@ -3,6 +3,7 @@
 //! `filter-wasm` implements both traits on proxy-wasm; tests implement them on a fake that behaves
 //! like a proxy.
 
+use crate::decisions::Row;
 use crate::event::Event;
 use crate::metric::Metric;
 
@@ -18,6 +19,17 @@ pub struct Reply {
     pub status: u16,
     /// Headers besides those that the proxy adds.
     pub headers: &'static [(&'static str, &'static str)],
+}
+
+/// What is told to an access log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Note {
+    /// The word for what was decided.
+    Reason,
+    /// Whose policy decided.
+    AuthConfig,
+    /// Which key it was. Never the key.
+    KeyId,
 }
 
 /// What can be asked about one request: the one in whose context the proxy calls, or the one that
@@ -70,8 +82,14 @@ pub trait RequestHost {
     /// When the proxy refuses. The request must not go on all the same.
     fn reply(&mut self, reply: &Reply, why: &'static str) -> Result<(), HostError>;
 
-    /// Counts a request. The proxy may be told somewhat later: a call for each would cost more.
-    fn count(&mut self, metric: Metric);
+    /// Tells the access log something about the request. One that cannot be told shows less.
+    fn note(&mut self, note: Note, value: &[u8]);
+
+    /// Where decisions by an AuthConfig are counted.
+    fn row(&mut self, auth_config: &str) -> Row;
+
+    /// Counts a decision. The proxy may be told somewhat later: a call for each would cost more.
+    fn count(&mut self, row: Row, reason: Metric);
 
     /// Adds to a metric.
     fn add(&mut self, metric: Metric, change: i64);

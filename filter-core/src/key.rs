@@ -17,6 +17,19 @@ pub fn digest(key: &[u8]) -> Digest {
     digest
 }
 
+/// The id of a key, for people: the first eight digits of its SHA-256.
+#[must_use]
+pub fn id(digest: &Digest) -> [u8; 8] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or_default();
+    let [a, b, c, d, ..] = digest.map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+    let mut id = [0; 8];
+    for (to, from) in id.iter_mut().zip([a, b, c, d].as_flattened()) {
+        *to = *from;
+    }
+    id
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,6 +40,7 @@ mod tests {
         let expected =
             [0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23];
         assert_eq!(digest(b"abc"), expected);
+        assert_eq!(id(&expected), *b"ba7816bf");
     }
 
     #[test]

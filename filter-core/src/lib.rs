@@ -32,6 +32,7 @@
 pub mod capability;
 pub mod config;
 pub mod decide;
+pub mod decisions;
 pub mod event;
 #[cfg(test)]
 mod fake;

@@ -5,7 +5,7 @@
 //! (is the stream up?) is added and subtracted instead. A VM that traps leaves what it added behind;
 //! Envoy counts those itself, in `wasm.<name>.vm_reload_success`.
 
-/// A metric of the filter.
+/// A metric of the filter. The first ones are the reasons of decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
     /// Requests that passed with a valid key.
@@ -63,6 +63,33 @@ pub enum Kind {
 // === impl Metric ===
 
 impl Metric {
+    /// So many of them are reasons of decisions: each request is counted under one of these.
+    pub const REASONS: usize = 11;
+
+    /// The reasons of decisions with the word for each.
+    pub fn reasons() -> impl Iterator<Item = (Self, &'static str)> {
+        Self::ALL.into_iter().filter_map(|metric| Some((metric, metric.reason()?)))
+    }
+
+    /// The word for it, if it is the reason of a decision.
+    #[must_use]
+    pub fn reason(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Allowed => "allowed",
+            Self::Anonymous => "anonymous",
+            Self::DeniedMissing => "missing",
+            Self::DeniedAmbiguous => "ambiguous",
+            Self::DeniedUnknown => "unknown",
+            Self::DeniedExpired => "expired",
+            Self::DeniedDisabled => "disabled",
+            Self::DeniedNotYetValid => "not_yet_valid",
+            Self::DeniedNotAllowed => "not_allowed",
+            Self::Forbidden => "no_policy",
+            Self::Unavailable => "unavailable",
+            _ => return None,
+        })
+    }
+
     /// All of them, in the order of their numbers.
     pub const ALL: [Self; 20] = [
         Self::Allowed,
@@ -151,6 +178,8 @@ mod tests {
         for (number, metric) in Metric::ALL.into_iter().enumerate() {
             assert_eq!(metric as usize, number, "{metric:?}");
             assert!(metric.name().starts_with("keyward."), "{metric:?}");
+            assert_eq!(metric.reason().is_some(), number < Metric::REASONS, "{metric:?}");
         }
+        assert_eq!(Metric::reasons().count(), Metric::REASONS);
     }
 }

@@ -66,8 +66,9 @@ impl<T> Lot<T> {
     }
 
     /// Takes out all whose time is up, the oldest context first.
-    pub fn expire(&mut self, now: u64) -> Vec<u32> {
-        self.waiting.extract_if(.., |_, parked| parked.until <= now).map(|(context, _)| context).collect()
+    pub fn expire(&mut self, now: u64) -> Vec<(u32, T)> {
+        let expired = self.waiting.extract_if(.., |_, parked| parked.until <= now);
+        expired.map(|(context, parked)| (context, parked.what)).collect()
     }
 }
 

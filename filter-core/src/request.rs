@@ -1,11 +1,14 @@
 //! One request, from its headers to an outcome, and its response.
 
-use crate::config::{FilterConfig, MetadataHeader};
-use crate::decide::{Denial, Facts, Forbidden, Grant, OpenRoute, Permit, Tables, Verdict, decide};
-use crate::host::{HostError, Reply, RequestHost};
+use crate::config::{FilterConfig, MetadataHeader, auth_id_of_route, without_list};
+use crate::decide::{Denial, Facts, Foregone, Grant, OpenRoute, Permit, Tables, Verdict, decide_by, demanded};
+use crate::decisions::Row;
+use crate::host::{HostError, Note, Reply, RequestHost};
+use crate::key;
 use crate::life::Lapse;
 use crate::metric::Metric;
 use crate::place::PlaceRef;
+use crate::wire::Digest;
 
 #[cfg(test)]
 mod tests;
@@ -42,7 +45,19 @@ pub enum Outcome {
 pub struct Forwarded(());
 
 /// A request as its host tells of it.
-struct Told<'a, H>(&'a mut H);
+struct Told<'a, H> {
+    host: &'a mut H,
+    /// The last key of it that stands in a table.
+    found: Option<Digest>,
+}
+
+/// Whom a decision is told to besides the client: it is counted, and an access log may show it.
+struct Teller<'a> {
+    row: Row,
+    /// The AuthConfig, where an access log shows what was decided.
+    log: Option<&'a str>,
+    key: Option<Digest>,
+}
 
 /// Decides on a request and carries the decision out.
 pub fn on_request_headers(
@@ -52,35 +67,66 @@ pub fn on_request_headers(
 ) -> Outcome {
     // First of all, since changing a header would make the proxy select a route again.
     let route_name = host.route_name();
-    let verdict = decide(config, tables, route_name.as_deref(), &mut Told(host));
+    let route_name = route_name.as_deref();
+    let policy = match demanded(config, route_name) {
+        Ok(policy) => policy,
+        Err(Foregone::Open(route)) => {
+            let teller = Teller { log: None, row: Row::NONE, key: None };
+            return match pass(config, &route, host) {
+                Ok(forwarded) => Outcome::Forward(forwarded),
+                Err(HostError) => teller.unavailable(host),
+            };
+        }
+        Err(Foregone::Forbidden(_)) => {
+            let teller = Teller::without_policy(config, route_name, host);
+            return teller.answer(&FORBIDDEN, NO_POLICY, Metric::Forbidden, host);
+        }
+    };
+    let mut told = Told { host, found: None };
+    let verdict = decide_by(policy, tables, &mut told);
+    let Told { host, found: key } = told;
+    let teller = Teller { row: policy.row, log: logged(config, route_name), key };
     match verdict {
         Verdict::Allow(permit) => {
             permit.grants().for_each(|grant| tables.used(&grant.step.table, &grant.digest));
             let passed = permit.identity().map_or(Metric::Anonymous, |_| Metric::Allowed);
             match forward(config, permit, host) {
                 Ok(forwarded) => {
-                    host.count(passed);
+                    teller.tell(passed, host);
                     Outcome::Forward(forwarded)
                 }
-                Err(HostError) => unavailable(host),
+                Err(HostError) => teller.unavailable(host),
             }
         }
-        Verdict::Open(route) => match pass(config, &route, host) {
-            Ok(forwarded) => Outcome::Forward(forwarded),
-            Err(HostError) => unavailable(host),
-        },
-        Verdict::Deny(why) => answer(&UNAUTHORIZED, why.word(), why.metric(), host),
-        Verdict::Forbid(Forbidden::NotAllowed) => {
-            answer(&FORBIDDEN, NOT_ALLOWED, Metric::DeniedNotAllowed, host)
-        }
-        Verdict::Forbid(_) => answer(&FORBIDDEN, NO_POLICY, Metric::Forbidden, host),
+        Verdict::Deny(why) => teller.answer(&UNAUTHORIZED, why.word(), why.metric(), host),
+        Verdict::Forbid(_) => teller.answer(&FORBIDDEN, NOT_ALLOWED, Metric::DeniedNotAllowed, host),
         Verdict::Wait => Outcome::Wait,
+        // Only a route without a policy is open.
+        Verdict::Open(_) => teller.unavailable(host),
     }
 }
 
 /// Tells a client to come back: there are no keys to decide by.
-pub fn unavailable(host: &mut impl RequestHost) -> Outcome {
-    answer(&UNAVAILABLE, NO_KEYS, Metric::Unavailable, host)
+pub fn unavailable(config: &FilterConfig, host: &mut impl RequestHost) -> Outcome {
+    let route_name = host.route_name();
+    let teller = match demanded(config, route_name.as_deref()) {
+        Ok(policy) => Teller { row: policy.row, log: logged(config, route_name.as_deref()), key: None },
+        Err(_) => Teller::without_policy(config, route_name.as_deref(), host),
+    };
+    teller.unavailable(host)
+}
+
+/// The same, where not even the configuration is there.
+pub fn unconfigured(host: &mut impl RequestHost) -> Outcome {
+    Teller { row: Row::NONE, log: None, key: None }.unavailable(host)
+}
+
+/// The AuthConfig of a route, if an access log shows it.
+fn logged<'r>(config: &FilterConfig, route_name: Option<&'r [u8]>) -> Option<&'r str> {
+    if !config.access_log {
+        return None;
+    }
+    Some(route_name.and_then(auth_id_of_route).map_or("", without_list))
 }
 
 /// Takes the identity header off a response: what an upstream says there is nobody's business.
@@ -154,22 +200,63 @@ fn take_own_headers(config: &FilterConfig, host: &mut impl RequestHost) -> Resul
     Ok(())
 }
 
-/// A reply that the proxy refuses leaves the request paused: it ends by the proxy's own timeouts.
-fn answer(reply: &Reply, why: &'static str, metric: Metric, host: &mut impl RequestHost) -> Outcome {
-    host.count(metric);
-    let _ = host.reply(reply, why);
-    Outcome::Answered
+// === impl Teller ===
+
+impl<'a> Teller<'a> {
+    /// Where a route demands a policy that is not there, it is told under the name of that.
+    fn without_policy(
+        config: &FilterConfig,
+        route_name: Option<&'a [u8]>,
+        host: &mut impl RequestHost,
+    ) -> Self {
+        let auth_id = route_name.filter(|_| config.standalone.is_none()).and_then(auth_id_of_route);
+        let row = auth_id.map_or(Row::NONE, |auth_id| host.row(without_list(auth_id)));
+        Self { row, log: logged(config, route_name), key: None }
+    }
+
+    fn tell(&self, reason: Metric, host: &mut impl RequestHost) {
+        host.count(self.row, reason);
+        let Some(auth_config) = self.log else { return };
+        host.note(Note::Reason, reason.reason().unwrap_or_default().as_bytes());
+        if !auth_config.is_empty() {
+            host.note(Note::AuthConfig, auth_config.as_bytes());
+        }
+        if let Some(key) = &self.key {
+            host.note(Note::KeyId, &key::id(key));
+        }
+    }
+
+    fn unavailable(&self, host: &mut impl RequestHost) -> Outcome {
+        self.answer(&UNAVAILABLE, NO_KEYS, Metric::Unavailable, host)
+    }
+
+    /// A reply that the proxy refuses leaves the request paused: it ends by the proxy's own timeouts.
+    fn answer(
+        &self,
+        reply: &Reply,
+        why: &'static str,
+        reason: Metric,
+        host: &mut impl RequestHost,
+    ) -> Outcome {
+        self.tell(reason, host);
+        let _ = host.reply(reply, why);
+        Outcome::Answered
+    }
 }
 
 // === impl Told ===
 
 impl<H: RequestHost> Facts for Told<'_, H> {
     fn first_value(&mut self, header: &str) -> Option<Vec<u8>> {
-        self.0.request_header(header)
+        self.host.request_header(header)
     }
 
     fn now(&mut self) -> Option<u64> {
-        self.0.wall_clock()
+        self.host.wall_clock()
+    }
+
+    fn found(&mut self, digest: &Digest) {
+        self.found = Some(*digest);
     }
 }
 

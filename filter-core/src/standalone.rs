@@ -222,6 +222,7 @@ fn config(fields: &Fields<'_>, keys: Option<Keys>, bytes: &[u8], notes: &Notes) 
         wait_for_keys_ms,
         usage_report_ms: DEFAULT_USAGE_REPORT_MS,
         max_table_bytes: DEFAULT_MAX_TABLE_BYTES,
+        access_log: false,
         policies,
         standalone: Some(Box::new(standalone)),
     })

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use prost::Message as _;
 
-use crate::config::{FilterConfig, InvalidConfig};
+use crate::config::{FilterConfig, InvalidConfig, without_list};
 use crate::event::Event;
 use crate::host::{HostError, WorkerHost};
 use crate::link::{Link, Stream};
@@ -101,7 +101,13 @@ impl Worker {
         config: &[u8],
         host: &mut impl WorkerHost,
     ) -> Result<Rc<FilterConfig>, InvalidConfig> {
-        let config = Rc::new(FilterConfig::read(config)?);
+        let mut config = FilterConfig::read(config)?;
+        let alone = config.standalone.is_some();
+        for (auth_id, policy) in &mut config.policies {
+            // Who is on which list is not told apart: lists come and go.
+            policy.row = host.row(if alone { auth_id } else { without_list(auth_id) });
+        }
+        let config = Rc::new(config);
         let wall = host.wall_clock().unwrap_or_default();
         self.replica.usage().set_time(wall);
         self.roots.insert(root, Root { config: Rc::clone(&config), tick_ms: FIRST_TICK_MS });
@@ -351,7 +357,7 @@ impl Worker {
         let now = self.clock.at(host.wall_clock().unwrap_or_default());
         let until = now.saturating_add(u64::from(config.wait_for_keys_ms));
         if self.lot.enter(context, until, Rc::clone(config)).is_err() {
-            return request::unavailable(host);
+            return request::unavailable(config, host);
         }
         host.add(Metric::Parked, 1);
         if let Some(root) = self.in_force {
@@ -362,10 +368,10 @@ impl Worker {
 
     fn expire_parked(&mut self, root: u32, now: u64, host: &mut impl WorkerHost) {
         let expired = self.lot.expire(now);
-        for context in &expired {
+        for (context, config) in &expired {
             host.add(Metric::Parked, -1);
             if host.enter(*context).is_ok() {
-                request::unavailable(host);
+                request::unavailable(config, host);
             }
         }
         if !expired.is_empty() {

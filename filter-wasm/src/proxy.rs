@@ -2,8 +2,9 @@
 
 use keyward_filter_abi::call::{self, Buffer, Failed, Map};
 use keyward_filter_core::capability::ANONYMOUS;
+use keyward_filter_core::decisions::{Decisions, Row};
 use keyward_filter_core::event::{Event, Level};
-use keyward_filter_core::host::{HostError, Reply, RequestHost, WorkerHost};
+use keyward_filter_core::host::{HostError, Note, Reply, RequestHost, WorkerHost};
 use keyward_filter_core::metric::{Kind, Metric};
 use keyward_filter_core::wire;
 
@@ -18,8 +19,7 @@ const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 pub(crate) struct Proxy {
     /// The proxy's numbers of [`Metric::ALL`].
     metrics: [Option<u32>; Metric::ALL.len()],
-    /// What was counted since the proxy was told last.
-    counts: [i64; Metric::ALL.len()],
+    decisions: Decisions,
 }
 
 /// The message that came over a gRPC stream, in its callback; whole or not at all.
@@ -52,7 +52,7 @@ impl Proxy {
             };
             call::define_metric(kind, metric.name())
         };
-        Self { metrics: Metric::ALL.map(define), counts: [0; Metric::ALL.len()] }
+        Self { metrics: Metric::ALL.map(define), decisions: Decisions::new() }
     }
 
     /// The wall clock in nanoseconds.
@@ -62,13 +62,16 @@ impl Proxy {
 
     /// Tells the proxy what was counted.
     pub(crate) fn show_counts(&mut self) {
-        for (number, count) in self.metrics.iter().zip(&mut self.counts) {
-            if let Some(number) = number
-                && *count != 0
-            {
-                call::add(*number, std::mem::take(count));
-            }
-        }
+        let Self { metrics, decisions } = self;
+        decisions.show(
+            |name| call::define_metric(call::Kind::Counter, name),
+            call::add,
+            |reason, count| {
+                if let Some(number) = metrics.get(reason as usize).copied().flatten() {
+                    call::add(number, count);
+                }
+            },
+        );
     }
 
     fn number(&self, metric: Metric) -> Option<u32> {
@@ -109,10 +112,21 @@ impl RequestHost for Proxy {
         done(call::reply(reply.status, &[WHOSE, why].concat(), reply.headers))
     }
 
-    fn count(&mut self, metric: Metric) {
-        if let Some(count) = self.counts.get_mut(metric as usize) {
-            *count = count.saturating_add(1);
-        }
+    fn note(&mut self, note: Note, value: &[u8]) {
+        let name: &[u8] = match note {
+            Note::Reason => b"keyward_reason",
+            Note::AuthConfig => b"keyward_auth_config",
+            Note::KeyId => b"keyward_key_id",
+        };
+        let _ = call::set_property(name, value);
+    }
+
+    fn row(&mut self, auth_config: &str) -> Row {
+        self.decisions.row(auth_config)
+    }
+
+    fn count(&mut self, row: Row, reason: Metric) {
+        self.decisions.count(row, reason);
     }
 
     fn add(&mut self, metric: Metric, change: i64) {

@@ -68,7 +68,7 @@ impl Vm {
     pub(crate) fn decide(&mut self, request: u32) -> Outcome {
         match self.requests.get(&request) {
             Some(Some(config)) => self.worker.on_request_headers(request, config, &mut self.proxy),
-            Some(None) | None => request::unavailable(&mut self.proxy),
+            Some(None) | None => request::unconfigured(&mut self.proxy),
         }
     }
 

@@ -64,14 +64,28 @@ pub fn envoy() -> anyhow::Result<PathBuf> {
 ///
 /// When there is none; the message says how to get one.
 pub fn kubectl() -> anyhow::Result<PathBuf> {
-    if let Some(named) = std::env::var_os("KUBECTL") {
-        return existing(named.into(), "unset KUBECTL");
+    tool("kubectl", "KUBECTL")
+}
+
+/// The promtool that the tests ask: the one named by `PROMTOOL`, the one that was fetched, or the one on
+/// PATH.
+///
+/// # Errors
+///
+/// When there is none; the message says how to get one.
+pub fn promtool() -> anyhow::Result<PathBuf> {
+    tool("promtool", "PROMTOOL")
+}
+
+fn tool(name: &str, variable: &str) -> anyhow::Result<PathBuf> {
+    if let Some(named) = std::env::var_os(variable) {
+        return existing(named.into(), &format!("unset {variable}"));
     }
-    let fetched = workspace_root().join(".tools/bin/kubectl");
+    let fetched = workspace_root().join(".tools/bin").join(name);
     let on_path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&on_path).map(|folder| folder.join("kubectl"));
+    let on_path = std::env::split_paths(&on_path).map(|folder| folder.join(name));
     let found = std::iter::once(fetched.clone()).chain(on_path).find(|path| path.is_file());
-    existing(found.unwrap_or(fetched), "./x kubectl")
+    existing(found.unwrap_or(fetched), &format!("./x {name}"))
 }
 
 /// A folder of test data.

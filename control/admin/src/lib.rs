@@ -3,7 +3,8 @@
 //! ```text
 //! 9091  debug      /  /logging  /metrics ─▶ Logging, Metrics ─┐
 //! 9095  snapshots  /  /snapshots/... ─────▶ Snapshots ────────┼─ implemented by the control server
-//! 10010 dev mode   /  /xds  /xds/{key}  /api ─▶ Snapshots ────┘
+//! 10010 dev mode   /  /xds  /xds/{key}  /api ─▶ Snapshots ────┤
+//! 19000 proxy      everything of Envoy's admin ─▶ ProxyAdmin ─┘
 //!          └── Gate: who may look, who may change something or see everything
 //! ```
 //!
@@ -12,6 +13,7 @@
 
 pub mod debug;
 pub mod dev;
+pub mod proxy;
 pub mod redact;
 pub mod snapshots;
 pub mod xds;

@@ -9,6 +9,7 @@
 //! over xDS. With TLS the certificates come from files that Envoy watches, through its file-based
 //! secret discovery, so that a new certificate needs no restart. Pure: text in, JSON out.
 
+mod stats;
 mod tls;
 
 use std::net::{IpAddr, SocketAddr};
@@ -38,10 +39,19 @@ pub struct BootstrapOptions {
     pub role: String,
     /// The control server's gRPC port.
     pub control: Endpoint,
-    /// Address of Envoy's admin.
-    pub admin: SocketAddr,
+    /// Where Envoy's admin listens.
+    pub admin: Admin,
     /// The folder with the proxy's certificates, as the proxy sees it. Without it there is no TLS.
     pub certificates: Option<String>,
+}
+
+/// Where the admin of an Envoy listens. It asks nobody who they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Admin {
+    /// On a port.
+    Port(SocketAddr),
+    /// On a Unix domain socket of this path, which nobody but its owner may use.
+    Socket(String),
 }
 
 /// A host, by address or by name, and a port.
@@ -68,7 +78,7 @@ pub fn bootstrap(options: &BootstrapOptions) -> Value {
             "cluster": options.node_id,
             "metadata": { "role": options.role },
         },
-        "admin": { "address": socket_address(&Endpoint::from(options.admin)) },
+        "admin": { "address": options.admin.address() },
         "dynamic_resources": {
             "ads_config": {
                 "api_type": "DELTA_GRPC",
@@ -89,6 +99,7 @@ pub fn bootstrap(options: &BootstrapOptions) -> Value {
         },
         "static_resources": { "clusters": [control_cluster(options)] },
         "layered_runtime": layered_runtime(),
+        "stats_config": stats::stats_config(),
     })
 }
 
@@ -140,6 +151,23 @@ fn control_cluster(options: &BootstrapOptions) -> Value {
 
 fn socket_address(endpoint: &Endpoint) -> Value {
     json!({ "socket_address": { "address": endpoint.host, "port_value": endpoint.port } })
+}
+
+// === impl Admin ===
+
+impl Admin {
+    fn address(&self) -> Value {
+        match self {
+            Self::Port(address) => socket_address(&Endpoint::from(*address)),
+            Self::Socket(path) => json!({ "pipe": { "path": path, "mode": 0o600 } }),
+        }
+    }
+}
+
+impl From<SocketAddr> for Admin {
+    fn from(address: SocketAddr) -> Self {
+        Self::Port(address)
+    }
 }
 
 // === impl Endpoint ===

@@ -5,7 +5,7 @@ fn options(control: &str, certificates: Option<&str>) -> BootstrapOptions {
         node_id: "edge-1".to_owned(),
         role: "keyward-system~edge-1".to_owned(),
         control: Endpoint::parse(control, 9977).unwrap(),
-        admin: "127.0.0.1:19000".parse().unwrap(),
+        admin: Admin::Port("127.0.0.1:19000".parse().unwrap()),
         certificates: certificates.map(str::to_owned),
     }
 }
@@ -28,6 +28,15 @@ fn an_endpoint_is_an_address_or_a_name() {
     for text in ["", ":1", "a b", "a:", "a:x", "a:70000", "https://a", "a..b", "-\n", "[a]:1"] {
         assert!(Endpoint::parse(text, 9977).is_err(), "{text:?}");
     }
+}
+
+#[test]
+fn the_admin_is_on_a_port_or_on_a_socket_of_its_owner() {
+    let on_port = bootstrap(&options("10.0.0.1", None));
+    assert_eq!(on_port["admin"]["address"]["socket_address"]["port_value"], 19000);
+    let admin = Admin::Socket("/x/admin.sock".to_owned());
+    let on_socket = bootstrap(&BootstrapOptions { admin, ..options("10.0.0.1", None) });
+    assert_eq!(on_socket["admin"]["address"], json!({ "pipe": { "path": "/x/admin.sock", "mode": 384 } }));
 }
 
 #[test]
@@ -54,6 +63,18 @@ fn regular_expressions_may_be_as_large_as_validation_takes_them() {
     let made = bootstrap(&options("10.0.0.1", None));
     let size = &made["layered_runtime"]["layers"][0]["static_layer"]["re2.max_program_size.error_level"];
     assert_eq!(size, keyward_resource::MAX_REGEX_PROGRAM_SIZE);
+}
+
+#[test]
+fn decisions_of_the_filter_have_labels() {
+    let made = bootstrap(&options("10.0.0.1", None));
+    let tags = made["stats_config"]["stats_tags"].as_array().unwrap();
+    let tags: Vec<_> = tags.iter().map(|tag| (tag["tag_name"].as_str(), tag["regex"].as_str())).collect();
+    let expected = [
+        (Some("auth_config"), Some(r"^wasmcustom\.keyward\.decisions(\.(.+))\|[a-z_]+$")),
+        (Some("reason"), Some(r"^wasmcustom\.keyward\.decisions\..+(\|([a-z_]+))$")),
+    ];
+    assert_eq!(tags, expected);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod answer;
 mod error;
 mod place;
 mod target;
+mod text;
 mod tls;
 
 use std::time::Duration;
@@ -26,6 +27,7 @@ pub(crate) use answer::{Answer, Refusal};
 pub(crate) use error::ClientError;
 pub(crate) use place::{Place, Secrets, query};
 pub(crate) use target::{Environment, ServerArgs, Target};
+pub(crate) use text::{Stream, Text};
 
 /// How long a connection may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);

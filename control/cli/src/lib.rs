@@ -48,7 +48,7 @@ pub enum Command {
     /// The keys on a server, and their lives.
     #[command(subcommand)]
     Secret(secret::Command),
-    /// Proxies that are connected to a server.
+    /// Proxies: what they are told, what they report, their logs and their state.
     #[command(subcommand)]
     Proxy(proxy::Command),
     /// For the filter by itself, in an Envoy that no server configures.
@@ -71,16 +71,23 @@ pub async fn run(command: Command, module: &[u8]) -> anyhow::Result<()> {
         Command::Pki(command) => pki::run(command, now, &mut output),
         Command::Create(command) => create::run(command, now, &mut output).await,
         Command::Secret(command) => secret::run(command, now, &mut output).await,
-        Command::Proxy(command) => proxy::run(command, &mut output).await,
+        Command::Proxy(command) => proxy::run(command, now, &mut output).await,
         Command::Filter(command) => filter::run(command, module, &mut output),
         Command::Validate(args) => validate::run(&args, &mut output),
     }
 }
 
-/// With what code a process ends that an error has ended: 3 where a change is made, but not confirmed.
+/// With what code a process ends that an error has ended: 3 where a change is made, but not confirmed, and 2
+/// where two things that were compared differ.
 #[must_use]
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
-    if error.is::<wait::Unconfirmed>() { ExitCode::from(3) } else { ExitCode::FAILURE }
+    if error.is::<wait::Unconfirmed>() {
+        ExitCode::from(3)
+    } else if error.is::<proxy::Differs>() {
+        ExitCode::from(2)
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 #[cfg(test)]

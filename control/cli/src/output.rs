@@ -64,6 +64,15 @@ impl Output {
         }
     }
 
+    /// A part of what was asked for, as it is; whether anybody reads.
+    pub(crate) fn part(&mut self, bytes: &[u8]) -> anyhow::Result<bool> {
+        match self.data.write_all(bytes).and_then(|()| self.data.flush()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(error).context("the output failed"),
+            Ok(()) => Ok(true),
+        }
+    }
+
     /// What was asked for, in the form that was asked for.
     pub(crate) fn show(
         &mut self,

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::Value;
 
-use crate::client::{Answer, Client, ClientError, Environment, Place, Secrets, ServerArgs};
+use crate::client::{Answer, Client, ClientError, Environment, Place, Secrets, ServerArgs, Target};
 
 /// Objects in a page of a list.
 const PAGE: &str = "1000";
@@ -30,6 +30,13 @@ pub(crate) struct Remote {
 // === impl RemoteArgs ===
 
 impl RemoteArgs {
+    /// Which server is meant, and in it which namespace.
+    pub(crate) fn target(&self) -> Result<Target, ClientError> {
+        let mut target = self.server.target(&Environment::of_process())?;
+        target.namespace = self.namespace.clone().unwrap_or(target.namespace);
+        Ok(target)
+    }
+
     /// The server that is meant. Nothing is sent to it yet.
     pub(crate) fn connect(&self) -> Result<Remote, ClientError> {
         let target = self.server.target(&Environment::of_process())?;

@@ -189,6 +189,12 @@ impl Workers {
         self.configs = configs;
     }
 
+    /// The plugin configuration that each role was told last.
+    #[must_use]
+    pub fn configs(&self) -> &BTreeMap<String, u64> {
+        &self.configs
+    }
+
     /// All workers, those included that were there a moment ago.
     pub fn iter(&self) -> impl Iterator<Item = (Connection, &Worker)> {
         self.workers.iter().map(|(connection, worker)| (*connection, worker))

@@ -13,6 +13,7 @@ use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use keyward_access::{Action, Rules, TokenFile, authorize};
 use keyward_admin::debug::{Debug, Logging};
+use keyward_admin::proxy::{Manner, ProxyAdmin};
 use keyward_admin::snapshots::Snapshots;
 use keyward_admin::{Gate, Need, Refusal, Who};
 use keyward_resource::ApiStatus;
@@ -36,6 +37,7 @@ pub(crate) use snapshots::Views;
 pub(crate) struct Listeners {
     debug: Option<TcpListener>,
     snapshots: TcpListener,
+    proxy: Option<TcpListener>,
 }
 
 /// What the ports need.
@@ -43,6 +45,8 @@ pub(crate) struct Surfaces {
     pub(crate) logging: Arc<dyn Logging>,
     pub(crate) metrics: Metrics,
     pub(crate) snapshots: Arc<dyn Snapshots>,
+    /// The admin of the supervised Envoy, if there is one.
+    pub(crate) proxy: Option<Arc<dyn ProxyAdmin>>,
     pub(crate) published: watch::Receiver<Arc<Published>>,
     /// Where it is said why the port for developers is not open.
     pub(crate) dev_mode_problem: watch::Sender<Option<String>>,
@@ -60,7 +64,22 @@ pub(crate) async fn open(args: &ServeArgs) -> anyhow::Result<Listeners> {
         true => Some(listen(args.stats, "the debug port", "--stats").await?),
         false => None,
     };
-    Ok(Listeners { debug, snapshots: listen(args.snapshots, "the snapshot port", "--snapshots").await? })
+    let snapshots = listen(args.snapshots, "the snapshot port", "--snapshots").await?;
+    Ok(Listeners { debug, snapshots, proxy: None })
+}
+
+// === impl Listeners ===
+
+impl Listeners {
+    /// Opens the port of the proxy's admin: once no Envoy of before holds it.
+    ///
+    /// # Errors
+    ///
+    /// When it is taken.
+    pub(crate) async fn open_proxy(&mut self, args: &ServeArgs) -> anyhow::Result<()> {
+        self.proxy = Some(listen(args.admin, "the admin of the gateway proxy", "--admin").await?);
+        Ok(())
+    }
 }
 
 /// A gate with these rules, and what stands around every router behind it.
@@ -118,7 +137,16 @@ impl Surfaces {
         tasks: &mut JoinSet<anyhow::Result<()>>,
         stop: &CancellationToken,
     ) -> anyhow::Result<()> {
-        let Self { logging, metrics, snapshots, published, dev_mode_problem, rules, tls } = self;
+        let Self { logging, metrics, snapshots, proxy, published, dev_mode_problem, rules, tls } = self;
+        if let (Some(listener), Some(proxy)) = (listeners.proxy, proxy) {
+            let guarded = Guarded::new(rules.proxy, args, args.admin);
+            let manner = Manner {
+                read_only: args.proxy_admin_read_only,
+                allow_header_logging: args.allow_header_logging,
+            };
+            let router = guarded.around(keyward_admin::proxy::router(proxy, guarded.gate(), manner));
+            tasks.spawn(serve_any("admin of the gateway proxy", listener, tls.clone(), router, stop.clone()));
+        }
         if let Some(listener) = listeners.debug {
             let guarded = Guarded::new(rules.stats, args, args.stats);
             let with_snapshots = args.admin_handlers_with_stats.then(|| Arc::clone(&snapshots));

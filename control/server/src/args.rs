@@ -41,10 +41,15 @@ pub struct ServeArgs {
     #[arg(long, env = "KEYWARD_GATEWAY_TLS", default_value = "127.0.0.1:8443", value_name = "ADDR")]
     pub gateway_tls: SocketAddr,
 
-    /// Admin address of the supervised Envoy. Envoy's admin has no access control: keep it private. No
-    /// gateway leads to it, nor to this port on proxies elsewhere.
+    /// Address of the admin of the supervised Envoy: configuration dumps, log levels, statistics. Whoever may
+    /// use the REST port with the role admin may use all of it. No gateway leads to it, nor to this port on
+    /// proxies elsewhere.
     #[arg(long, env = "KEYWARD_ADMIN", default_value = "127.0.0.1:19000", value_name = "ADDR")]
     pub admin: SocketAddr,
+
+    /// Refuses whatever changes anything on the port of --admin.
+    #[arg(long, env = "KEYWARD_PROXY_ADMIN_READ_ONLY")]
+    pub proxy_admin_read_only: bool,
 
     /// Opens the debug port: log levels and metrics of the control server.
     #[arg(long, env = "START_STATS_SERVER", value_parser = clap::builder::BoolishValueParser::new())]
@@ -85,6 +90,12 @@ pub struct ServeArgs {
           value_parser = ["trace", "debug", "info", "warning", "error", "critical", "off"])]
     pub proxy_log_level: String,
 
+    /// Lets also those parts of the supervised Envoy log at debug and trace that write whole requests. API keys
+    /// are then in its log. Without this they stay at info, whatever --proxy-log-level and the port of --admin
+    /// are told.
+    #[arg(long, env = "KEYWARD_ALLOW_HEADER_LOGGING")]
+    pub allow_header_logging: bool,
+
     /// A filter module (.wasm) to use instead of the one inside this binary.
     #[arg(long, env = "KEYWARD_FILTER", value_name = "PATH")]
     pub filter: Option<PathBuf>,
@@ -110,6 +121,22 @@ pub struct ServeArgs {
     /// are refused.
     #[arg(long, env = "KEYWARD_TLS_FILES", value_name = "DIR")]
     pub tls_files: Option<PathBuf>,
+
+    /// Logs every request of every gateway that says nothing of its own, as JSON: to this file on the machine
+    /// of the proxy, or to `stdout` or `stderr` of the proxy. There is never a key in it.
+    #[arg(long, env = "KEYWARD_ACCESS_LOG", value_name = "PATH")]
+    pub access_log: Option<PathBuf>,
+
+    /// Shows on /metrics of the debug port how often keys of so many Secrets were used, of those that are used
+    /// most.
+    #[arg(long, env = "KEYWARD_USAGE_METRICS", default_value_t = 0, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(0..=1000))]
+    pub usage_metrics: u16,
+
+    /// The folder, on the machines of proxies, below which Gateways may have access logs. Without this flag
+    /// they may have them on /dev/stdout and /dev/stderr alone.
+    #[arg(long, env = "KEYWARD_LOG_FILES", value_name = "DIR")]
+    pub log_files: Option<PathBuf>,
 
     /// Serves REST over TLS with the certificate of the PKI folder, which is made when there is none.
     #[arg(long, env = "KEYWARD_TLS", conflicts_with_all = ["tls_cert", "tls_key"])]

@@ -35,6 +35,7 @@ pub(crate) struct AdminRules {
     pub(crate) stats: Rules,
     pub(crate) snapshots: Rules,
     pub(crate) dev_admin: Rules,
+    pub(crate) proxy: Rules,
 }
 
 /// The folder of the certificates.
@@ -50,13 +51,6 @@ pub(crate) fn pki_path(args: &ServeArgs) -> PathBuf {
 /// When a port would be open to others without it; for people.
 pub(crate) fn decide(args: &ServeArgs, has_tokens: bool) -> anyhow::Result<Exposure> {
     let pki = pki_path(args);
-    if !args.insecure_bind && is_exposed(args.admin) {
-        bail!(
-            "--admin {} is not a loopback address, and Envoy's admin has no access control\n\
-             hint: use 127.0.0.1, or say --insecure-bind if the network around it is trusted",
-            args.admin
-        );
-    }
     let rest = rest_files(args, &pki);
     let xds = args.xds_tls || (is_exposed(args.xds) && !args.insecure_bind);
     let mut guarded = vec![
@@ -64,6 +58,9 @@ pub(crate) fn decide(args: &ServeArgs, has_tokens: bool) -> anyhow::Result<Expos
         ("--snapshots", args.snapshots, "may see everything but keys"),
         ("--dev-admin", args.dev_admin, "may see everything but keys"),
     ];
+    if !args.no_envoy {
+        guarded.push(("--admin", args.admin, "may see and change how the gateway proxy works"));
+    }
     if args.start_stats_server {
         guarded.push(("--stats", args.stats, "may see and change how the server works"));
     }
@@ -109,6 +106,7 @@ pub(crate) fn decide(args: &ServeArgs, has_tokens: bool) -> anyhow::Result<Expos
         stats: rules(args.stats),
         snapshots: rules(args.snapshots),
         dev_admin: rules(args.dev_admin),
+        proxy: rules(args.admin),
     };
     let rules = rules(args.rest);
     let xds = xds.then(|| xds_files(&pki));

@@ -13,6 +13,7 @@
 //! it holds.
 
 mod access;
+mod access_log;
 mod admin;
 mod args;
 mod compaction;
@@ -22,6 +23,7 @@ mod envoy;
 mod exposure;
 mod filter;
 pub mod logging;
+mod logs;
 mod metrics;
 mod objects;
 mod ports;

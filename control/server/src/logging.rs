@@ -10,11 +10,13 @@ use keyward_admin::debug::{Change, Levels, Logging};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::LogFormat;
+use crate::logs::{Logs, Tee};
 
 /// Changes what is logged.
 pub struct LogControl {
     directives: Mutex<Directives>,
     reload: Reload,
+    logs: Logs,
 }
 
 /// Puts another filter in the place of the one in force.
@@ -42,7 +44,9 @@ pub fn init(level: &str, format: LogFormat) -> anyhow::Result<LogControl> {
              `info,keyward_server=debug` (--log-level or LOG_LEVEL)"
         )
     })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let logs = Logs::default();
+    let tee = Tee::new(logs.control.clone());
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(tee);
     let (started, reload): (_, Reload) = match format {
         LogFormat::Text => {
             let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
@@ -59,7 +63,7 @@ pub fn init(level: &str, format: LogFormat) -> anyhow::Result<LogControl> {
         }
     };
     started.map_err(|error| anyhow::anyhow!("logging could not be started: {error}"))?;
-    Ok(LogControl { directives: Mutex::new(Directives::read(level)), reload })
+    Ok(LogControl { directives: Mutex::new(Directives::read(level)), reload, logs })
 }
 
 /// Reads a level or directives. A bare word must be a level: as a directive it would name a target
@@ -81,6 +85,11 @@ fn filter(level: &str) -> anyhow::Result<EnvFilter> {
 // === impl LogControl ===
 
 impl LogControl {
+    /// What was logged last.
+    pub(crate) fn logs(&self) -> Logs {
+        self.logs.clone()
+    }
+
     fn now(&self) -> Directives {
         self.directives.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

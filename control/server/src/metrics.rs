@@ -1,10 +1,14 @@
 //! What is counted and measured. Nothing that strangers say becomes a label: types, kinds, states, methods and
-//! classes of codes are all there is.
+//! codes are all there is, the proxies that Gateways name, and, where that is asked for, the Secrets that are
+//! used most.
 
 mod rest;
 mod sources;
+mod store;
+mod uses;
 mod xds;
 
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -17,12 +21,16 @@ use prometheus_client::registry::Registry;
 
 pub(crate) use rest::counted;
 pub(crate) use sources::Sources;
+pub(crate) use store::MeasuredStore;
+pub(crate) use uses::follow as follow_uses;
 pub(crate) use xds::CountingSink;
 
 /// One label.
 type One = [(&'static str, &'static str); 1];
 /// Two labels.
 type Two = [(&'static str, &'static str); 2];
+/// Three labels.
+type Three = [(&'static str, &'static str); 3];
 type Durations = Family<One, Histogram, fn() -> Histogram>;
 
 /// Everything that is counted and measured. Clones count together.
@@ -39,8 +47,11 @@ struct Inner {
     nacks: Family<One, Counter>,
     push_seconds: Durations,
     translation_seconds: Histogram,
-    requests: Family<Two, Counter>,
-    request_seconds: Durations,
+    store_seconds: Durations,
+    acknowledgement_seconds: Histogram,
+    requests: Family<Three, Counter>,
+    request_seconds: Family<Two, Histogram, fn() -> Histogram>,
+    key_uses: Family<uses::Labels, Counter>,
 }
 
 /// From a tenth of a millisecond to some ten seconds.
@@ -63,6 +74,17 @@ impl Metrics {
     /// A translation took this long.
     pub(crate) fn translated(&self, took: Duration) {
         self.0.translation_seconds.observe(took.as_secs_f64());
+    }
+
+    /// A worker acknowledged keys so long after they were published.
+    pub(crate) fn acknowledged(&self, took: Duration) {
+        self.0.acknowledgement_seconds.observe(took.as_secs_f64());
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
     }
 }
 
@@ -94,8 +116,11 @@ impl Default for Inner {
             nacks: Family::default(),
             push_seconds: Family::new_with_constructor(constructor),
             translation_seconds: durations(),
+            store_seconds: Family::new_with_constructor(constructor),
+            acknowledgement_seconds: durations(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(constructor),
+            key_uses: Family::default(),
         };
         registry.register(
             "xds_pushes",
@@ -108,9 +133,28 @@ impl Default for Inner {
         registry.register("xds_push_duration_seconds", help, inner.push_seconds.clone());
         let help = "Translations of all objects";
         registry.register("translation_duration_seconds", help, inner.translation_seconds.clone());
-        registry.register("rest_requests", "Requests on the REST port", inner.requests.clone());
+        let help = "Reads and writes of the store, until what is written is on the disk";
+        registry.register("store_duration_seconds", help, inner.store_seconds.clone());
+        let help = "From the publication of keys to a worker that has confirmed them";
+        registry.register(
+            "key_acknowledgement_duration_seconds",
+            help,
+            inner.acknowledgement_seconds.clone(),
+        );
+        let help = "Requests on the REST port, by kind of object where they are about one";
+        registry.register("rest_requests", help, inner.requests.clone());
+        let help = "Requests that keys of a Secret have let pass, of the Secrets that are used most \
+                    (--usage-metrics says how many)";
+        registry.register("key_uses", help, inner.key_uses.clone());
         let help = "From a request on the REST port to the head of its answer";
         registry.register("rest_request_duration_seconds", help, inner.request_seconds.clone());
+        // What has not happened yet is zero, and not unknown: the first time must be seen as a rise.
+        for kind in xds::NAMES {
+            let label = [("type", kind)];
+            for counter in [&inner.pushes, &inner.acks, &inner.nacks] {
+                drop(counter.get_or_create(&label));
+            }
+        }
         *inner.registry.lock().unwrap_or_else(PoisonError::into_inner) = registry;
         inner
     }

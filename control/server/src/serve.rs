@@ -10,7 +10,8 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use keyward_access::TokenFile;
 use keyward_api::{Origin, Writer};
-use keyward_bootstrap::{BootstrapOptions, CONTROL_CLUSTER};
+use keyward_admin::proxy::ProxyAdmin;
+use keyward_bootstrap::{Admin, BootstrapOptions, CONTROL_CLUSTER};
 use keyward_folder::Folder as ResourceFolder;
 use keyward_keys::KeyView;
 use keyward_pki::{Folder, ProxyRole};
@@ -24,20 +25,22 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{self, AuditLog, Gatekeeper};
+use crate::access_log;
 use crate::admin::{self, Surfaces, Views};
 use crate::args::ServeArgs;
 use crate::compaction;
 use crate::control::{ControlLoop, Outlets};
 use crate::edge::{Admission, KeyStream};
-use crate::envoy::{self, Identity, Supervisor, SupervisorOptions};
+use crate::envoy::{self, AdminSocket, Identity, Supervisor, SupervisorOptions};
 use crate::exposure;
 use crate::filter::Filter;
 use crate::logging::LogControl;
-use crate::metrics::{CountingSink, Metrics, Sources, counted};
+use crate::logs::Ring;
+use crate::metrics::{CountingSink, MeasuredStore, Metrics, Sources, counted, follow_uses};
 use crate::ports::{listen, reachable, serve_grpc, serve_http};
 use crate::proxies;
 use crate::published::Published;
-use crate::rest::{self, HostGuard, Sync, Uses};
+use crate::rest::{self, HostGuard, LogReader, Own, Served, Sync, Uses};
 use crate::review::Reviewer;
 use crate::statuses::StatusWriter;
 use crate::tls_files;
@@ -52,6 +55,13 @@ const IDENTITY_HEADER: &str = keyward_filter_core::config::DEFAULT_IDENTITY_HEAD
 const XDS_EVENTS: usize = 1024;
 /// How soon a proxy that is gone without a word is noticed.
 const KEEPALIVE: Duration = Duration::from_secs(5);
+
+/// The Envoy that is about to be run.
+struct Supervised {
+    supervisor: Supervisor,
+    admin: AdminSocket,
+    identity: Option<Identity>,
+}
 
 /// Runs the control server until it is told to stop by SIGINT, SIGTERM or SIGHUP, or until a part of
 /// it fails. `filter` is the filter module that is used unless the arguments name another, and
@@ -105,7 +115,7 @@ async fn start(
     let admission = if grpc_tls.is_some() { Admission::Certified } else { Admission::Anybody };
     let rest = listen(args.rest, "the REST API", "--rest").await?;
     let grpc = listen(args.xds, "xDS and the key stream", "--xds").await?;
-    let admin_ports = admin::open(args).await?;
+    let mut admin_ports = admin::open(args).await?;
     let resources = args.resources.as_deref().map(open_resources).transpose()?;
     let resources = resources.map(|folder| folder.that_may_be_empty(args.resources_may_be_empty));
     let envoy = if args.no_envoy { None } else { Some(find_envoy(args)?) };
@@ -115,7 +125,18 @@ async fn start(
             .into(),
         None => filter,
     };
-    let store: Arc<dyn Store> = Arc::new(open_store(args).await?);
+    let metrics = Metrics::default();
+    let store: Arc<dyn Store> = Arc::new(MeasuredStore::new(open_store(args).await?, metrics.clone()));
+    // Now that nobody else serves from this folder: an Envoy of before may hold a port.
+    let certified = grpc_tls.is_some();
+    let supervised = match envoy {
+        Some(envoy) => {
+            let supervised = Supervised::take_over(args, envoy, pki, certified, logs.logs().proxy).await?;
+            admin_ports.open_proxy(args).await?;
+            Some(supervised)
+        }
+        None => None,
+    };
     let writer =
         Writer::new(store.clone(), Arc::new(AuditLog), args.system_namespace.as_str(), Origin::SYSTEM);
     writer
@@ -128,7 +149,6 @@ async fn start(
     let (reviewer, questions) = Reviewer::new(store.clone(), reports.clone());
     let writer = writer.reviewed_by(Arc::new(reviewer));
     let (xds_sink, xds_events) = mpsc::channel(XDS_EVENTS);
-    let metrics = Metrics::default();
     let (dev_mode_problem, notices) = watch::channel(None);
     let xds = keyward_xds::Cache::new();
     let settings = Settings {
@@ -142,6 +162,8 @@ async fn start(
         default_tls_gateway: args.gateway_tls,
         one_way_tls: false,
         tls_files,
+        log_files: access_log::folder(args)?,
+        access_log: access_log::path(args)?,
         watch_namespaces: BTreeSet::new(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
         own_ports: own_ports(args, grpc_tls.is_some()),
@@ -161,6 +183,7 @@ async fn start(
     metrics.read_from(Sources {
         published: reports.clone(),
         keys: key_view.clone(),
+        xds: xds.clone(),
         ads: ads.clone(),
         workers: workers.clone(),
     });
@@ -168,7 +191,7 @@ async fn start(
         store: store.clone(),
         published: reports.clone(),
         keys: key_view.clone(),
-        xds,
+        xds: xds.clone(),
         ads: ads.clone(),
         workers: workers.clone(),
     };
@@ -191,13 +214,17 @@ async fn start(
             Ok(())
         });
     }
-    let certified = grpc_tls.is_some();
     let sync =
         Sync { workers: workers.clone(), ads: ads.clone(), store: store.clone(), published: reports.clone() };
     let usage = open_usage(args)?;
     let key_stream =
         KeyStream::new(key_view, workers, admission).reporting_to(usage.clone(), reports.clone());
+    let key_stream = key_stream.measured_by(metrics.clone());
     tasks.spawn(usage.clone().run(reports.clone(), stop.clone()));
+    if args.usage_metrics > 0 {
+        let (shown, stop) = (usize::from(args.usage_metrics), stop.clone());
+        tasks.spawn(follow_uses(metrics.clone(), usage.clone(), reports.clone(), shown, stop));
+    }
     let uses = Uses { usage, published: reports.clone() };
     let router = tonic::transport::Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
@@ -210,10 +237,12 @@ async fn start(
     tasks.spawn(statuses.run(stop.clone()));
     tasks.spawn(proxies::follow(writer.clone(), reports.clone(), stop.clone()));
 
+    let last_lines = logs.logs();
     let surfaces = Surfaces {
         logging: Arc::new(logs),
         metrics: metrics.clone(),
         snapshots: Arc::new(views),
+        proxy: supervised.as_ref().map(|supervised| Arc::new(supervised.admin.clone()) as Arc<dyn ProxyAdmin>),
         published: reports.clone(),
         dev_mode_problem,
         rules: exposure.admin,
@@ -224,7 +253,18 @@ async fn start(
     let guard = HostGuard::of(args.rest);
     let gatekeeper = Gatekeeper::new(exposure.rules, tokens);
     let authorizer = Arc::new(gatekeeper.clone());
-    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, sync, uses);
+    let own = Own {
+        sync,
+        uses,
+        served: Served { xds, gate: authorizer.clone() },
+        logs: LogReader {
+            logs: last_lines,
+            supervises: supervised.is_some(),
+            gate: authorizer.clone(),
+            stop: stop.clone(),
+        },
+    };
+    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, own);
     let api = counted(access::guarded(api, &gatekeeper), &metrics);
     match rest_tls {
         Some(config) => {
@@ -233,23 +273,7 @@ async fn start(
         None => tasks.spawn(serve_http("REST port", rest, api, stop.clone())),
     };
 
-    if let Some(envoy) = envoy {
-        let folder = args.data.join("envoy");
-        let identity = certified.then(|| local_identity(args, pki, &folder)).transpose()?;
-        let certificates = identity.as_ref().map(Identity::folder).transpose()?;
-        let supervisor = Supervisor::new(SupervisorOptions {
-            envoy,
-            folder,
-            concurrency: args.envoy_concurrency,
-            log_level: args.proxy_log_level.clone(),
-            bootstrap: BootstrapOptions {
-                node_id: PROXY.to_owned(),
-                role: format!("{}~{PROXY}", args.system_namespace),
-                control: reachable(args.xds).into(),
-                admin: args.admin,
-                certificates,
-            },
-        })?;
+    if let Some(Supervised { supervisor, identity, .. }) = supervised {
         if let Some(identity) = identity {
             tasks.spawn(identity.keep(stop.clone()));
         }
@@ -257,6 +281,40 @@ async fn start(
     }
     tracing::info!(rest = %args.rest, xds = %args.xds, data = %args.data.display(), "keyward serves");
     Ok(tasks)
+}
+
+// === impl Supervised ===
+
+impl Supervised {
+    /// Prepares everything, and takes over the Envoy of before.
+    async fn take_over(
+        args: &ServeArgs,
+        envoy: PathBuf,
+        pki: Folder,
+        certified: bool,
+        log: Ring,
+    ) -> anyhow::Result<Self> {
+        let folder = args.data.join("envoy");
+        let identity = certified.then(|| local_identity(args, pki, &folder)).transpose()?;
+        let certificates = identity.as_ref().map(Identity::folder).transpose()?;
+        let admin = AdminSocket::of(&folder)?;
+        let supervisor = Supervisor::new(SupervisorOptions {
+            envoy,
+            folder,
+            concurrency: args.envoy_concurrency,
+            log_level: args.proxy_log_level.clone(),
+            allow_header_logging: args.allow_header_logging,
+            log,
+            bootstrap: BootstrapOptions {
+                node_id: PROXY.to_owned(),
+                role: format!("{}~{PROXY}", args.system_namespace),
+                control: reachable(args.xds).into(),
+                admin: Admin::Socket(admin.path()?),
+                certificates,
+            },
+        })?;
+        Ok(Self { supervisor: supervisor.take_over().await?, admin, identity })
+    }
 }
 
 /// What no gateway may lead to. Envoys elsewhere have their admin on the same port, unless somebody chose

@@ -22,30 +22,36 @@ const OF_THE_SYSTEM: [&str; 3] = ["/proc", "/dev", "/sys"];
 ///
 /// When it is no folder that could be given away; for people.
 pub(crate) fn folder(args: &ServeArgs) -> anyhow::Result<Option<String>> {
-    let Some(folder) = &args.tls_files else { return Ok(None) };
+    let why = "proxies would show what is there\n\
+               hint: name a folder with nothing in it but certificates and keys for proxies";
+    args.tls_files.as_deref().map(|folder| given_away(args, "--tls-files", folder, why)).transpose()
+}
+
+/// A folder on the machines of proxies in which they may do what objects tell them to.
+///
+/// # Errors
+///
+/// When it is no folder that could be given away; for people.
+pub(crate) fn given_away(args: &ServeArgs, flag: &str, folder: &Path, why: &str) -> anyhow::Result<String> {
     let shown = folder.display();
     let steps_back = folder.components().any(|step| step == Component::ParentDir);
     if !folder.is_absolute() || steps_back {
-        bail!("--tls-files {shown} must be an absolute path without \"..\": proxies are told it as it is");
+        bail!("{flag} {shown} must be an absolute path without \"..\": proxies are told it as it is");
     }
     let (data, pki) = (place(&args.data)?, place(&exposure::pki_path(args))?);
     let own = [(data.as_path(), "the data folder"), (pki.as_path(), "the PKI folder")];
     let of_the_system = OF_THE_SYSTEM.map(|folder| (Path::new(folder), "a folder of the system"));
-    for here in [folder.clone(), place(folder)?] {
+    for here in [folder.to_path_buf(), place(folder)?] {
         for (other, what) in own.into_iter().chain(of_the_system) {
             if here.starts_with(other) || other.starts_with(&here) {
-                bail!(
-                    "--tls-files {shown} is, has or lies in {}, {what}: proxies would show what is there\n\
-                     hint: name a folder with nothing in it but certificates and keys for proxies",
-                    other.display()
-                );
+                bail!("{flag} {shown} is, has or lies in {}, {what}: {why}", other.display());
             }
         }
     }
     // Without a slash at the end, and without doubled ones.
     let plain: PathBuf = folder.components().collect();
-    let plain = plain.to_str().with_context(|| format!("--tls-files {shown} must be UTF-8"))?;
-    Ok(Some(plain.to_owned()))
+    let plain = plain.to_str().with_context(|| format!("{flag} {shown} must be UTF-8"))?;
+    Ok(plain.to_owned())
 }
 
 /// Where a path leads, as far as it is there.

@@ -178,6 +178,18 @@ impl Usage {
         }
     }
 
+    /// The Secrets that are used most, at most so many, the one that is used most first.
+    pub(crate) async fn top(
+        &self,
+        published: &watch::Receiver<Arc<Published>>,
+        count: usize,
+    ) -> Result<Vec<SecretUses>, StoreError> {
+        let file = Arc::clone(&self.file);
+        let mut rows = blocking(move || file.top(count)).await?;
+        of_index(published, |index| rows.retain(|row| exists(index, row)));
+        Ok(rows)
+    }
+
     /// Saves what was reported since the last time. Whether that went well.
     async fn save(&self) -> bool {
         let Some(batch) = self.ledger().batch() else { return true };

@@ -94,6 +94,8 @@ fn settings() -> Settings {
         default_tls_gateway: SocketAddr::from(([127, 0, 0, 1], 8443)),
         one_way_tls: false,
         tls_files: None,
+        log_files: None,
+        access_log: None,
         watch_namespaces: BTreeSet::new(),
         control_cluster: "keyward-control".to_owned(),
         own_ports: Vec::new(),

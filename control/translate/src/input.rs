@@ -48,6 +48,11 @@ pub struct Settings {
     /// The folder on the machines of proxies below which `sslFiles` may name files, without a slash at its
     /// end; none: nowhere.
     pub tls_files: Option<String>,
+    /// The folder on the machines of proxies below which Gateways may have access logs, without a slash at
+    /// its end; none: nowhere but the standard streams.
+    pub log_files: Option<String>,
+    /// The access log of all gateways that say nothing of their own; none: they have none.
+    pub access_log: Option<String>,
     /// The namespaces that are looked at beside the one of the installation; none means all.
     pub watch_namespaces: BTreeSet<String>,
     /// The Envoy cluster of the control server, in every proxy's bootstrap.

@@ -52,9 +52,9 @@ fn step(header: &str, table: &str) -> Step {
 
 fn config() -> FilterConfig {
     let policy = |header: &str, table: &str| Policy::of(step(header, table));
-    let ruled = |rule| Policy {
-        steps: vec![step("api-key", "partners"), step("x-staff-key", "staff"), step("api-key", "others")],
-        rule,
+    let ruled = |rule| {
+        let steps = [step("api-key", "partners"), step("x-staff-key", "staff"), step("api-key", "others")];
+        Policy::new(steps.into(), rule)
     };
     let any = |rules| Some(Rule::Any(rules));
     let all = |rules| Some(Rule::All(rules));
@@ -66,6 +66,7 @@ fn config() -> FilterConfig {
         wait_for_keys_ms: 5_000,
         usage_report_ms: crate::config::DEFAULT_USAGE_REPORT_MS,
         max_table_bytes: crate::config::DEFAULT_MAX_TABLE_BYTES,
+        access_log: false,
         policies: BTreeMap::from([
             ("ns/partners".to_owned(), policy("api-key", "partners")),
             ("ns/staff".to_owned(), policy("x-staff-key", "staff")),
@@ -223,7 +224,7 @@ fn nobody_passes_without_a_key_whatever_the_rule_says() {
     for policy in ["ns/every", "ns/either", "ns/neither", "ns/partners"] {
         assert!(config().policies[policy].demands_a_key(), "{policy}");
     }
-    assert!(!Policy { steps: Vec::new(), rule: None }.demands_a_key());
+    assert!(!Policy::new(Vec::new(), None).demands_a_key());
 }
 
 #[test]

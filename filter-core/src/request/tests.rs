@@ -30,6 +30,7 @@ fn config() -> FilterConfig {
         wait_for_keys_ms: 5_000,
         usage_report_ms: crate::config::DEFAULT_USAGE_REPORT_MS,
         max_table_bytes: crate::config::DEFAULT_MAX_TABLE_BYTES,
+        access_log: false,
         policies: BTreeMap::from([
             ("ns/places".to_owned(), Policy::of(Step { places: places(), ..step("", false) })),
             ("ns/places-kept".to_owned(), Policy::of(Step { places: places(), ..step("", true) })),
@@ -48,7 +49,7 @@ fn config() -> FilterConfig {
             ),
             (
                 "ns/either".to_owned(),
-                Policy { steps: vec![step("api-key", false), step("x-key", true)], rule: either },
+                Policy::new(vec![step("api-key", false), step("x-key", true)], either),
             ),
         ]),
         standalone: None,
@@ -418,4 +419,68 @@ fn a_key_that_nobody_looked_at_goes_no_further_either() {
     assert!(matches!(run(&mut host), Outcome::Forward(_)));
     assert!(host.request().values("x-key").is_empty());
     assert_eq!(host.request().values("x-user-id"), ["ann"]);
+}
+
+/// What is counted and what an access log is told of a request.
+fn decided(
+    config: &FilterConfig,
+    route: &str,
+    headers: &[(&str, &str)],
+) -> (Vec<(String, i64)>, BTreeMap<Note, String>) {
+    let mut host = FakeHost::with(FakeRequest::new(route, headers));
+    let mut config = config.clone();
+    for (auth_id, policy) in &mut config.policies {
+        policy.row = host.row(without_list(auth_id));
+    }
+    on_request_headers(&config, &keys(), &mut host);
+    (host.decided(), host.request().notes.clone())
+}
+
+#[test]
+fn every_decision_is_counted_under_its_auth_config_and_reason() {
+    for (route, headers, expected) in [
+        ("ns/a|r", &[("api-key", "k1")][..], "ns/a|allowed"),
+        ("ns/forward|r", &[("api-key", "k1")], "ns/forward|allowed"),
+        ("ns/a|r", &[], "ns/a|missing"),
+        ("ns/a|r", &[("api-key", "nope")], "ns/a|unknown"),
+        ("ns/places|r", &[(":path", "/?key=k2"), ("api-key", "k1")], "ns/places|ambiguous"),
+        ("ns/open|r", &[], "ns/open|anonymous"),
+        // Who is on which list is not told apart.
+        ("ns/a@1|r", &[("api-key", "k1")], "ns/a|not_allowed"),
+        ("ns/a@1|r", &[("api-key", "k2")], "ns/a|allowed"),
+        ("ns/gone|r", &[("api-key", "k1")], "ns/gone|no_policy"),
+        ("!ns/closed|r", &[("api-key", "k1")], "!ns/closed|no_policy"),
+        ("no-separator", &[("api-key", "k1")], "none|no_policy"),
+    ] {
+        let (counted, notes) = decided(&config(), route, headers);
+        assert_eq!(counted, [(expected.to_owned(), 1)], "{route} with {headers:?}");
+        assert_eq!(notes, BTreeMap::new(), "no access log is told anything unless there is one");
+    }
+}
+
+#[test]
+fn an_access_log_is_told_which_key_it_was_if_it_is_one_that_is_known() {
+    let config = FilterConfig { access_log: true, ..config() };
+    let id = |key: &str| String::from_utf8_lossy(&key::id(&key::digest(key.as_bytes()))).into_owned();
+    for (route, headers, [reason, auth_config, key]) in [
+        ("ns/a|r", &[("api-key", "k1")][..], ["allowed", "ns/a", "k1"]),
+        ("ns/a|r", &[], ["missing", "ns/a", ""]),
+        ("ns/a|r", &[("api-key", "nope")], ["unknown", "ns/a", ""]),
+        ("ns/open|r", &[], ["anonymous", "ns/open", ""]),
+        ("ns/a@1|r", &[("api-key", "k1")], ["not_allowed", "ns/a", "k1"]),
+        ("ns/either|r", &[("api-key", "nope"), ("x-key", "k2")], ["allowed", "ns/either", "k2"]),
+        ("ns/gone|r", &[("api-key", "k1")], ["no_policy", "ns/gone", ""]),
+        ("no-separator", &[], ["no_policy", "", ""]),
+    ] {
+        let (_, notes) = decided(&config, route, headers);
+        let key = if key.is_empty() { String::new() } else { id(key) };
+        let told = [Note::Reason, Note::AuthConfig, Note::KeyId];
+        let told = told.map(|note| notes.get(&note).cloned().unwrap_or_default());
+        assert_eq!(told, [reason.to_owned(), auth_config.to_owned(), key], "{route} with {headers:?}");
+    }
+    let life = Life { disabled: true, ..Life::ALWAYS };
+    let mut host = FakeHost::with(FakeRequest::new("ns/a|r", &[("api-key", "k1")]));
+    on_request_headers(&config, &lived(life), &mut host);
+    assert_eq!(host.request().notes[&Note::Reason], "disabled");
+    assert_eq!(host.request().notes[&Note::KeyId], id("k1"), "whose it is can be found out");
 }

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use keyward_filter_core::config::{FilterConfig, Policy, Step};
-use keyward_filter_core::host::{HostError, Reply, RequestHost};
+use keyward_filter_core::decisions::Row;
+use keyward_filter_core::host::{HostError, Note, Reply, RequestHost};
 use keyward_filter_core::key;
 use keyward_filter_core::metric::Metric;
 use keyward_filter_core::replica::Replica;
@@ -136,6 +137,7 @@ fn config() -> FilterConfig {
         wait_for_keys_ms: 5_000,
         usage_report_ms: keyward_filter_core::config::DEFAULT_USAGE_REPORT_MS,
         max_table_bytes: keyward_filter_core::config::DEFAULT_MAX_TABLE_BYTES,
+        access_log: false,
         policies: BTreeMap::from([
             ("n/plain".to_owned(), policy("api-key", "t", false)),
             ("n/forward".to_owned(), policy("api-key", "t", true)),
@@ -243,7 +245,13 @@ impl RequestHost for Host {
         Ok(())
     }
 
-    fn count(&mut self, _: Metric) {}
+    fn note(&mut self, _: Note, _: &[u8]) {}
+
+    fn row(&mut self, _: &str) -> Row {
+        Row::NONE
+    }
+
+    fn count(&mut self, _: Row, _: Metric) {}
 
     fn add(&mut self, _: Metric, _: i64) {}
 }

@@ -60,6 +60,8 @@ impl PureControl {
             default_tls_gateway: SocketAddr::from((Ipv4Addr::LOCALHOST, 8443)),
             one_way_tls: false,
             tls_files: None,
+            log_files: None,
+            access_log: None,
             watch_namespaces: BTreeSet::new(),
             circuit_breakers: CircuitBreakers::default(),
             routing: Routing::default(),

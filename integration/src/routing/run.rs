@@ -64,6 +64,8 @@ fn settings() -> Settings {
         circuit_breakers: Default::default(),
         one_way_tls: false,
         tls_files: Some("/testdata".to_owned()),
+        log_files: Some("/var/log/keyward".to_owned()),
+        access_log: None,
         watch_namespaces: Default::default(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
         own_ports: vec![

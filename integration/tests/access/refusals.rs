@@ -15,7 +15,6 @@ fn off_loopback_nothing_is_opened_without_protection() {
         (format!("--rest 0.0.0.0:{rest} --tls"), "there are no tokens for it"),
         (format!("--xds 0.0.0.0:{xds}"), "proxies are known by certificates there, but"),
         ("--xds-tls".to_owned(), "--xds-tls needs certificates, but"),
-        ("--admin 0.0.0.0:1".to_owned(), "Envoy's admin has no access control"),
     ] {
         let said = server.refuses(&flags);
         assert_eq!(said.code, Some(1), "{flags}: {said:?}");

@@ -32,6 +32,7 @@ pub(crate) fn config(version: u64) -> FilterConfig {
         wait_for_keys_ms: u32::try_from(WAIT.as_millis()).unwrap(),
         usage_report_ms: DEFAULT_USAGE_REPORT_MS,
         max_table_bytes: DEFAULT_MAX_TABLE_BYTES,
+        access_log: false,
         policies: [(TABLE.to_owned(), policy)].into(),
         standalone: None,
     }

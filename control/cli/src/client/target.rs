@@ -122,6 +122,12 @@ fn server(url: &str) -> Result<String, ClientError> {
     Ok(url.trim_end_matches('/').to_owned())
 }
 
+/// The host of a URL.
+fn host(url: &str) -> Option<String> {
+    let uri: Uri = url.parse().ok()?;
+    Some(uri.host()?.to_ascii_lowercase())
+}
+
 fn is_loopback(server: &str) -> bool {
     let uri: Option<Uri> = server.parse().ok();
     let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
@@ -201,6 +207,18 @@ impl Environment {
 // === impl Target ===
 
 impl Target {
+    /// Another port of the installation, by its URL. The token of the server is for the host of the server,
+    /// and is sent to nobody else.
+    pub(crate) fn beside(&self, url: &str) -> Result<Self, ClientError> {
+        let url = server(url)?;
+        let token = self.token.clone().filter(|_| host(&url) == host(&self.server));
+        let beside = Self { server: url, token, ca: self.ca.clone(), namespace: self.namespace.clone() };
+        if beside.token.is_some() && !beside.is_https() && !is_loopback(&beside.server) {
+            return Err(ClientError::PlainToken { server: beside.server });
+        }
+        Ok(beside)
+    }
+
     /// Whether it is asked over TLS.
     pub(crate) fn is_https(&self) -> bool {
         self.server.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))

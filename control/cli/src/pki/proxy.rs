@@ -97,7 +97,7 @@ pub(super) fn run(args: &ProxyArgs, now: Timestamp, output: &mut Output) -> anyh
             node_id: args.name.clone(),
             role: role.to_string(),
             control: args.server.clone(),
-            admin: args.admin,
+            admin: args.admin.into(),
             certificates: Some(seen_as),
         })?;
     }

@@ -1,10 +1,10 @@
 //! `keyward proxy status`.
 
-use std::collections::BTreeMap;
-
 use anyhow::Context as _;
 use clap::Args;
-use serde::{Deserialize, Serialize};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::output::{Format, Output, Table};
 use crate::remote::RemoteArgs;
@@ -17,18 +17,20 @@ Examples:
   keyward proxy status
   keyward proxy status -o json | jq '.proxies[].workers[] | select(.state != \"Synced\")'
 
-The first table says how each type of configuration stands: SYNCED, STALE while the proxy has not answered to what
-is newer, NOT SENT, or NACKED, with the proxy's own words below. The second one is about keys: each worker of a
+The first table says how each type of configuration stands, and for how long: SYNCED, STALE while the proxy has not
+answered to what is newer, NOT SENT, or NACKED, with the proxy's own words below. The second one is about keys: each worker of a
 proxy (its main thread is one) with the filter that it runs, the newest revision of which it holds all keys, for
 how long it has lacked newer ones, and when it last acknowledged any. -o json has the version of each key table.";
 
-const PATH: &str = "/keyward/v1/sync";
+/// Says how the workers of each proxy stand.
+const WORKERS: &str = "/keyward/v1/sync";
+/// Says how each type of configuration of each proxy stands.
+const STANDING: &str = "/keyward/v1/proxies";
 /// The types of configuration, in the order in which a request meets them, and their headings.
-const TYPES: [(&str, &str); 7] = [
+const TYPES: [(&str, &str); 6] = [
     ("listeners", "LISTENERS"),
     ("routes", "ROUTES"),
-    ("virtualHosts", "VIRTUAL HOSTS"),
-    ("filters", "FILTERS"),
+    ("extension-configs", "FILTERS"),
     ("clusters", "CLUSTERS"),
     ("endpoints", "ENDPOINTS"),
     ("secrets", "SECRETS"),
@@ -46,10 +48,9 @@ pub struct StatusArgs {
 }
 
 /// What the server says, as far as it is shown.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer {
-    synced: bool,
     workers: usize,
     confirmed: usize,
     #[serde(default)]
@@ -57,30 +58,38 @@ struct Answer {
     proxies: Vec<Proxy>,
 }
 
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Proxy {
     node: String,
-    role: String,
-    #[serde(default)]
-    types: BTreeMap<String, OneType>,
     workers: Vec<Worker>,
 }
 
-#[derive(Debug, Deserialize, Serialize)]
+/// What the server says of the configuration of proxies.
+#[derive(Debug, Deserialize)]
+struct Standing {
+    proxies: Vec<Configured>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Configured {
+    node: String,
+    role: String,
+    types: Vec<OneType>,
+}
+
+#[derive(Debug, Deserialize)]
 struct OneType {
+    #[serde(rename = "type")]
+    name: String,
     state: String,
     #[serde(default)]
-    refused: Vec<Refused>,
+    since: Option<Timestamp>,
+    #[serde(default)]
+    error: Option<String>,
 }
 
-#[derive(Debug, Deserialize, Serialize)]
-struct Refused {
-    name: String,
-    message: String,
-}
-
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Worker {
     name: String,
@@ -95,17 +104,25 @@ struct Worker {
 fn word(state: &str) -> &str {
     match state {
         "Synced" => "SYNCED",
-        "Stale" => "STALE",
-        "NotSent" => "NOT SENT",
-        "Nacked" => "NACKED",
         "Behind" => "BEHIND",
         "Away" => "AWAY",
         other => other,
     }
 }
 
+/// A time that has passed, as short as it tells anything.
+fn age(since: Timestamp, now: Timestamp) -> String {
+    let seconds = now.duration_since(since).as_secs().max(0);
+    match seconds {
+        0..=119 => format!("{seconds}s"),
+        120..=7_199 => format!("{}m", seconds / 60),
+        7_200..=172_799 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
 /// The tables, one below the other.
-fn tables(answer: &Answer) -> String {
+fn tables(answer: &Answer, standing: &Standing, now: Timestamp) -> String {
     let headings: Vec<&str> =
         ["PROXY", "ROLE"].into_iter().chain(TYPES.iter().map(|(_, heading)| *heading)).collect();
     let mut types = Table::new(&headings);
@@ -113,10 +130,23 @@ fn tables(answer: &Answer) -> String {
         Table::new(&["PROXY", "WORKER", "KEYS", "FILTER", "REVISION", "LAG", "LAST ACKNOWLEDGED"]);
     let mut refused = Table::new(&["PROXY", "REFUSES", "WHY"]);
     let mut is_refused = false;
-    for proxy in &answer.proxies {
-        let state = |name: &str| proxy.types.get(name).map_or("NOT SENT", |one| word(&one.state)).to_owned();
+    for proxy in &standing.proxies {
+        let state = |name: &str| {
+            let Some(one) = proxy.types.iter().find(|one| one.name == name) else {
+                return "NOT SENT".to_owned();
+            };
+            let age = one.since.map(|since| format!(" {}", age(since, now))).unwrap_or_default();
+            format!("{}{age}", one.state)
+        };
         let states = TYPES.iter().map(|(name, _)| state(name));
         types.row([proxy.node.clone(), proxy.role.clone()].into_iter().chain(states));
+        for (one, error) in proxy.types.iter().filter_map(|one| Some((one, one.error.as_ref()?))) {
+            is_refused = true;
+            let why = error.split_whitespace().collect::<Vec<_>>().join(" ");
+            refused.row([proxy.node.clone(), one.name.clone(), why]);
+        }
+    }
+    for proxy in &answer.proxies {
         for worker in &proxy.workers {
             workers.row([
                 proxy.node.clone(),
@@ -128,13 +158,6 @@ fn tables(answer: &Answer) -> String {
                 worker.last_acknowledged.clone().unwrap_or_else(|| "-".to_owned()),
             ]);
         }
-        for (name, one) in
-            proxy.types.iter().flat_map(|(name, one)| one.refused.iter().map(move |it| (name, it)))
-        {
-            is_refused = true;
-            let why = one.message.split_whitespace().collect::<Vec<_>>().join(" ");
-            refused.row([proxy.node.clone(), format!("{name}/{}", one.name), why]);
-        }
     }
     let mut text = format!("{types}\n\n{workers}");
     if is_refused {
@@ -143,18 +166,32 @@ fn tables(answer: &Answer) -> String {
     text
 }
 
-pub(super) async fn run(args: &StatusArgs, output: &mut Output) -> anyhow::Result<()> {
-    let remote = args.remote.connect()?;
-    let body = remote.client.get(PATH).await?.body;
-    if args.output != Format::Table {
-        return output.show(args.output, &body, String::new);
+/// Adds to each proxy how each type of its configuration stands.
+fn with_standing(mut body: Value, standing: &Value) -> Value {
+    let known = standing["proxies"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for proxy in body["proxies"].as_array_mut().into_iter().flatten() {
+        let same = |it: &&Value| it["node"] == proxy["node"] && it["role"] == proxy["role"];
+        if let Some(found) = known.iter().find(same) {
+            proxy["configurationTypes"] = found["types"].clone();
+        }
     }
+    body
+}
+
+pub(super) async fn run(args: &StatusArgs, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {
+    let remote = args.remote.connect()?;
+    let body = remote.client.get(WORKERS).await?.body;
+    let standing = remote.client.get(STANDING).await?.body;
+    if args.output != Format::Table {
+        return output.show(args.output, &with_standing(body, &standing), String::new);
+    }
+    let standing: Standing = serde_json::from_value(standing).context("the server is of another version")?;
     let answer: Answer = serde_json::from_value(body).context("the server is of another version")?;
     if answer.proxies.is_empty() {
         output.note("no proxy is connected\nhint: `keyward serve --envoy PATH` runs one");
         return Ok(());
     }
-    output.data(tables(&answer))?;
+    output.data(tables(&answer, &standing, now))?;
     match answer.message {
         Some(message) => output.note(message),
         None => {

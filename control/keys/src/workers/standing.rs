@@ -97,6 +97,12 @@ impl Workers {
         self.reached
     }
 
+    /// When the keys of a revision were published, as far as that is remembered.
+    #[must_use]
+    pub fn published_at(&self, revision: u64) -> Option<Duration> {
+        self.published_after(revision.checked_sub(1)?)
+    }
+
     /// Whether all workers of a role hold some state of every table that it wants, and run with the
     /// plugin configuration that they were told last.
     #[must_use]

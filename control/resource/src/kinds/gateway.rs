@@ -1,5 +1,6 @@
 //! `Gateway`: an address that a proxy listens on, and the virtual services served there.
 
+mod access_log;
 mod http;
 mod selection;
 
@@ -15,6 +16,7 @@ use crate::reader::{Node, Object};
 use crate::schema::{Field, Message, Type};
 use crate::syntax;
 
+pub use access_log::{AccessLog, LogFormat, Part, parts};
 pub use http::{HttpOptions, ServerHeader};
 pub use selection::{SelectBy, Selection};
 
@@ -50,6 +52,8 @@ pub struct ListenerOptions {
     pub buffer_limit: Option<u32>,
     /// Spreads connections evenly over the threads of the proxy.
     pub exact_balance: bool,
+    /// The logs of requests. Unset: what holds for all gateways.
+    pub access_logs: Option<Vec<AccessLog>>,
 }
 
 /// Options of all routes of a listener together.
@@ -126,9 +130,13 @@ static LISTENER_OPTIONS: Message = Message {
             Type::Object(&BALANCE),
             "How connections are spread over the threads of the proxy. Default: as the system does.",
         ),
+        Field::new(
+            "accessLoggingService",
+            Type::Object(&access_log::SERVICE),
+            "Logs of requests. Default: what `keyward serve --access-log` says.",
+        ),
     ],
     unsupported: &[
-        "accessLoggingService",
         "extensions",
         "listenerAccessLoggingService",
         "proxyProtocol",
@@ -244,7 +252,12 @@ fn listener_options(node: Node<'_>) -> Option<ListenerOptions> {
     let exact_balance = fields.or("connectionBalanceConfig", false, |node| {
         node.object(&BALANCE)?.or("exactBalance", false, |node| node.object(&EXACT_BALANCE).map(|_| true))
     });
-    Some(ListenerOptions { buffer_limit: buffer_limit?, exact_balance: exact_balance? })
+    let access_logs = fields.maybe("accessLoggingService", access_log::read);
+    Some(ListenerOptions {
+        buffer_limit: buffer_limit?,
+        exact_balance: exact_balance?,
+        access_logs: access_logs?,
+    })
 }
 
 fn route_options(node: Node<'_>) -> Option<RouteConfigurationOptions> {

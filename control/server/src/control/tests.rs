@@ -39,6 +39,8 @@ fn settings() -> Settings {
         default_tls_gateway: ([127, 0, 0, 1], 8443).into(),
         one_way_tls: false,
         tls_files: None,
+        log_files: None,
+        access_log: None,
         watch_namespaces: BTreeSet::new(),
         control_cluster: "control".to_owned(),
         own_ports: Vec::new(),

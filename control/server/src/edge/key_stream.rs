@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use keyward_filter_core::wire::{ClientMessage, METHOD, SERVICE, ServerMessage, server_message};
-use keyward_keys::{KeyView, Session, SessionEvent};
+use keyward_keys::{KeyView, Session, SessionEvent, Workers};
 use keyward_store::WorkerName;
 use keyward_xds::printable;
 use tokio::sync::mpsc::error::TrySendError;
@@ -27,6 +27,7 @@ use tonic::{Extensions, Request, Response, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 use super::admission::Admission;
+use crate::metrics::Metrics;
 use crate::published::Published;
 use crate::usage::Usage;
 use crate::workers::WorkersHandle;
@@ -53,6 +54,7 @@ pub(crate) struct KeyStream {
     admission: Admission,
     stalled_after: Duration,
     reports: Option<Reports>,
+    metrics: Metrics,
 }
 
 /// Where reports of uses go.
@@ -76,13 +78,15 @@ struct Reporting {
 async fn serve(
     request: Request<Streaming<ClientMessage>>,
     outbound: mpsc::Sender<Result<ServerMessage, Status>>,
-    KeyStream { mut view, workers, admission, stalled_after, reports }: KeyStream,
+    KeyStream { mut view, workers, admission, stalled_after, reports, metrics }: KeyStream,
 ) {
     let mut reporting = reports.map(Reporting::new);
     let (_, transport, mut inbound) = request.into_parts();
     let mut session = Session::new();
     let connection = workers.change(|workers, _| workers.connect());
     let subscribe_by = Instant::now() + SUBSCRIBE_WITHIN;
+    // The first thing that a worker says is what it holds.
+    let mut subscribed = None;
     let mut taken_at = Instant::now();
     let mut was_full = false;
     loop {
@@ -122,7 +126,13 @@ async fn serve(
                             if let Some(reporting) = &mut reporting {
                                 reporting.on_event(&event);
                             }
-                            workers.change(|workers, now| workers.on_event(connection, &event, now));
+                            workers.change(|workers, now| {
+                                if let Some(took) = took(&event, subscribed, workers, now) {
+                                    metrics.acknowledged(took);
+                                }
+                                workers.on_event(connection, &event, now);
+                                subscribed = subscribed.or(Some(now));
+                            });
                         }
                     }
                     Err(status) => {
@@ -151,6 +161,19 @@ async fn serve(
         }
     }
     workers.change(|workers, now| workers.disconnect(connection, now));
+}
+
+/// How long after their publication a worker has keys, if it has followed the tables since then: what it is
+/// sent to begin with is no measure of how fast keys arrive.
+fn took(
+    event: &SessionEvent,
+    subscribed: Option<Duration>,
+    workers: &Workers,
+    now: Duration,
+) -> Option<Duration> {
+    let SessionEvent::Acked { version, .. } = event else { return None };
+    let published = workers.published_at(version.revision).filter(|at| subscribed.is_some_and(|since| since <= *at))?;
+    now.checked_sub(published)
 }
 
 /// The same events, if the one who subscribes may. Nothing is sent before that.
@@ -210,13 +233,19 @@ impl KeyStream {
     /// A service that sends what `view` says to whom it admits, and notes in `workers` what is held.
     #[must_use]
     pub(crate) fn new(view: watch::Receiver<KeyView>, workers: WorkersHandle, admission: Admission) -> Self {
-        Self { view, workers, admission, stalled_after: STALLED_AFTER, reports: None }
+        Self { view, workers, admission, stalled_after: STALLED_AFTER, reports: None, metrics: Metrics::default() }
     }
 
     /// The same, which takes reports of uses as well.
     #[must_use]
     pub(crate) fn reporting_to(self, usage: Usage, published: watch::Receiver<Arc<Published>>) -> Self {
         Self { reports: Some(Reports { usage, published }), ..self }
+    }
+
+    /// The same, which measures how long keys take.
+    #[must_use]
+    pub(crate) fn measured_by(self, metrics: Metrics) -> Self {
+        Self { metrics, ..self }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Passes Envoy's log on into ours. Envoy writes to a file, not to a pipe, so that it can outlive
-//! a control server and be adopted by the next.
+//! Passes Envoy's log on into ours, and into the ring of its last lines. Envoy writes to a file, not to a
+//! pipe, so that it can outlive a control server and be adopted by the next.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
@@ -9,12 +9,16 @@ use keyward_xds::printable;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::logs::Ring;
+
 const POLL: Duration = Duration::from_millis(200);
 /// More than this at once is not a log line.
 const MAX_LINE: usize = 64 * 1024;
 
 /// So much of a line is passed on.
 const MAX_SHOWN: usize = 8 * 1024;
+/// So much of what was logged before is put into the ring.
+const BEFORE: u64 = 256 * 1024;
 
 /// Puts a log together again, line by line.
 #[derive(Default)]
@@ -24,14 +28,34 @@ struct Lines {
     is_skipping: bool,
 }
 
-/// Follows a log file from its end as it is now, until cancelled; then passes on what is left.
-pub(super) async fn follow(path: PathBuf, cancelled: CancellationToken) {
-    let mut offset = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
-    let mut lines = Lines::default();
+/// A line of Envoy's logger, taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Parsed<'a> {
+    level: &'a str,
+    time: &'a str,
+    text: &'a str,
+}
+
+/// Follows a log file from its end as it is now, until cancelled; then passes on what is left. What was there
+/// before is put into the ring alone.
+pub(super) async fn follow(path: PathBuf, ring: Ring, cancelled: CancellationToken) {
+    let end = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+    let mut offset = end.saturating_sub(BEFORE);
+    let mut lines = Lines { is_skipping: offset > 0, ..Lines::default() };
+    while offset < end {
+        let Ok(fresh) = read_from(&path, &mut offset) else { break };
+        lines.take(&fresh).iter().for_each(|line| keep(line, &ring));
+        if fresh.is_empty() {
+            break;
+        }
+    }
     let mut last = false;
     loop {
         if let Ok(fresh) = read_from(&path, &mut offset) {
-            lines.take(&fresh).iter().for_each(|line| log_line(line));
+            for line in lines.take(&fresh) {
+                keep(&line, &ring);
+                log_line(&line);
+            }
         }
         if last {
             return;
@@ -55,15 +79,29 @@ fn read_from(path: &PathBuf, offset: &mut u64) -> std::io::Result<Vec<u8>> {
     Ok(fresh)
 }
 
-/// The level is the first word: the supervisor sets the format. A line without one is none that Envoy's
-/// logger wrote.
-fn parse(line: &str) -> (&str, &str) {
+/// The level is the first word and the time the second: the supervisor sets the format. A line without them is
+/// none that Envoy's logger wrote.
+fn parse(line: &str) -> Parsed<'_> {
     const LEVELS: &[&str] = &["critical", "error", "warning", "info", "debug", "trace"];
-    line.split_once(' ').filter(|(level, _)| LEVELS.contains(level)).unwrap_or(("info", line))
+    let known = line.split_once(' ').filter(|(level, _)| LEVELS.contains(level));
+    let Some((level, rest)) = known else { return Parsed { level: "info", time: "", text: line } };
+    let is_time = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
+    match rest.split_once(' ').filter(|(time, _)| is_time(time)) {
+        Some((time, text)) => Parsed { level, time, text },
+        None => Parsed { level, time: "", text: rest },
+    }
+}
+
+/// Puts a line into the ring, the time first as in other logs.
+fn keep(line: &str, ring: &Ring) {
+    let Parsed { level, time, text } = parse(line);
+    let text = printable(text, MAX_SHOWN);
+    let shown = if time.is_empty() { text } else { format!("{} {level:<8} {text}", printable(time, 40)) };
+    ring.push(&shown, matches!(level, "critical" | "error"));
 }
 
 fn log_line(line: &str) {
-    let (level, text) = parse(line);
+    let Parsed { level, text, .. } = parse(line);
     let text = printable(text, MAX_SHOWN);
     match level {
         "critical" | "error" => tracing::error!(target: "envoy", "{text}"),
@@ -114,8 +152,33 @@ mod tests {
 
     #[test]
     fn only_a_level_is_a_level() {
-        assert_eq!(parse("warning [a] b"), ("warning", "[a] b"));
-        assert_eq!(parse("error"), ("info", "error"));
-        assert_eq!(parse("Fatal words of a library"), ("info", "Fatal words of a library"));
+        let parsed = |line| {
+            let Parsed { level, time, text } = parse(line);
+            (level, time, text)
+        };
+        assert_eq!(parsed("warning [a] b"), ("warning", "", "[a] b"));
+        let line = "debug 2026-11-21T16:15:48.564+00:00 [a] b";
+        assert_eq!(parsed(line), ("debug", "2026-11-21T16:15:48.564+00:00", "[a] b"));
+        assert_eq!(parsed("error"), ("info", "", "error"));
+        assert_eq!(parsed("Fatal words of a library"), ("info", "", "Fatal words of a library"));
+    }
+
+    #[tokio::test]
+    async fn the_ring_has_what_was_logged_before_and_after() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("envoy.log");
+        let before = "o".repeat(usize::try_from(BEFORE).unwrap());
+        std::fs::write(&path, format!("{before}\nerror 2026-11-21T00:00:00.000+00:00 [a] one\n")).unwrap();
+        let (ring, stop) = (Ring::default(), CancellationToken::new());
+        let mut changes = ring.changes();
+        let following = tokio::spawn(follow(path.clone(), ring.clone(), stop.clone()));
+        changes.wait_for(|count| *count == 1).await.unwrap();
+        let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+        std::io::Write::write_all(&mut file, b"info two\n").unwrap();
+        stop.cancel();
+        following.await.unwrap();
+        let lines = ring.read(0).lines;
+        assert_eq!(&*lines[0].text, "2026-11-21T00:00:00.000+00:00 error    [a] one");
+        assert_eq!((lines[0].is_error, &*lines[1].text, lines.len()), (true, "two", 2));
     }
 }

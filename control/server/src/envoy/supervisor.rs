@@ -10,12 +10,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use keyward_admin::proxy::QUIET;
 use keyward_bootstrap::{BOOTSTRAP_FILE, BootstrapOptions, bootstrap};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::log_tail;
 use super::process::{Ended, Launch, Process, log_path};
+use crate::logs::Ring;
 
 /// How long Envoy may take to end after it was asked to.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
@@ -27,10 +29,6 @@ const HEALTHY_AFTER: Duration = Duration::from_secs(10);
 const HOPELESS: u32 = 3;
 /// A log longer than this is put aside at the next start, in bytes.
 const MAX_LOG: u64 = 64 * 1024 * 1024;
-/// Of the parts of Envoy that write whole requests into the log, keys included, below this level.
-const QUIET: &str =
-    "http:info,http2:info,router:info,client:info,connection:info,pool:info,filter:info,wasm:info,misc:info";
-
 /// How to run the Envoy.
 #[derive(Debug, Clone)]
 pub(crate) struct SupervisorOptions {
@@ -42,6 +40,10 @@ pub(crate) struct SupervisorOptions {
     pub(crate) concurrency: u16,
     /// Log level.
     pub(crate) log_level: String,
+    /// Parts that write whole requests into the log, keys included, may have that level too.
+    pub(crate) allow_header_logging: bool,
+    /// Where the last lines of its log are kept.
+    pub(crate) log: Ring,
     /// Its bootstrap configuration.
     pub(crate) bootstrap: BootstrapOptions,
 }
@@ -52,6 +54,7 @@ pub(crate) struct Supervisor {
     options: SupervisorOptions,
     launch: Launch,
     config_path: String,
+    adopted: Option<Process>,
 }
 
 /// Keeps the log from growing without end, over starts of Envoy at least.
@@ -96,15 +99,26 @@ impl Supervisor {
             "200".to_owned(),
             "--log-format".to_owned(),
             // With line breaks escaped: a message may quote what others have sent.
-            "%l [%n] %_".to_owned(),
+            "%l %Y-%m-%dT%T.%e%z [%n] %_".to_owned(),
             // Hot restart shares memory by number between all Envoys of a machine.
             "--disable-hot-restart".to_owned(),
         ];
         let mut command = command;
-        if matches!(options.log_level.as_str(), "trace" | "debug") {
+        if matches!(options.log_level.as_str(), "trace" | "debug") && !options.allow_header_logging {
             command.extend(["--component-log-level".to_owned(), QUIET.to_owned()]);
         }
-        Ok(Self { options, launch: Launch { command, bootstrap: config }, config_path })
+        Ok(Self { options, launch: Launch { command, bootstrap: config }, config_path, adopted: None })
+    }
+
+    /// Takes over an Envoy that was started as this one would be, and stops one that was not: afterwards no
+    /// other holds the ports of the installation.
+    ///
+    /// # Errors
+    ///
+    /// When it does not end although it was killed.
+    pub(crate) async fn take_over(mut self) -> anyhow::Result<Self> {
+        self.adopted = self.adopt().await?;
+        Ok(self)
     }
 
     /// Runs until cancelled, then stops Envoy and returns when it is gone.
@@ -112,19 +126,20 @@ impl Supervisor {
     /// # Errors
     ///
     /// When Envoy cannot be started at all, and when it does not end although it was killed.
-    pub(crate) async fn run(self, cancelled: CancellationToken) -> anyhow::Result<()> {
+    pub(crate) async fn run(mut self, cancelled: CancellationToken) -> anyhow::Result<()> {
         let ended = CancellationToken::new();
-        let tail = tokio::spawn(log_tail::follow(log_path(&self.options.folder), ended.clone()));
+        let (log, ring) = (log_path(&self.options.folder), self.options.log.clone());
+        let tail = tokio::spawn(log_tail::follow(log, ring, ended.clone()));
         let outcome = self.keep_running(&cancelled).await;
         ended.cancel();
         tail.await.context("the log could not be followed")?;
         outcome
     }
 
-    async fn keep_running(&self, cancelled: &CancellationToken) -> anyhow::Result<()> {
+    async fn keep_running(&mut self, cancelled: &CancellationToken) -> anyhow::Result<()> {
         let mut backoff = MIN_BACKOFF;
         let mut failures = 0;
-        let mut process = self.adopt().await?;
+        let mut process = self.adopted.take();
         // Until one was all right, failing is a mistake in the settings, and somebody is looking.
         let mut proven = process.is_some();
         loop {

@@ -1,11 +1,11 @@
 //! What is read when somebody asks: how things stand.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use keyward_keys::KeyView;
 use keyward_resource::{KINDS, State};
-use keyward_xds::AdsService;
+use keyward_xds::{AdsService, Cache};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
@@ -20,11 +20,18 @@ use crate::workers::WorkersHandle;
 pub(crate) struct Sources {
     pub(crate) published: watch::Receiver<Arc<Published>>,
     pub(crate) keys: watch::Receiver<KeyView>,
+    pub(crate) xds: Cache,
     pub(crate) ads: AdsService,
     pub(crate) workers: WorkersHandle,
 }
 
 type Number = Gauge<i64, AtomicI64>;
+type Seconds = Gauge<f64, AtomicU64>;
+/// A proxy: one that is served, or all others together.
+type OfProxy = [(&'static str, String); 1];
+
+/// Stands for proxies that are not served: whoever connects may say any name.
+const OTHER_PROXY: &str = "other";
 
 #[derive(Default)]
 pub(super) struct Gauges {
@@ -39,6 +46,10 @@ pub(super) struct Gauges {
     keys_revision: Number,
     key_workers: Number,
     key_tables_behind: Number,
+    workers_of_proxy: Family<OfProxy, Number>,
+    lag_of_proxy: Family<OfProxy, Seconds>,
+    policies_of_proxy: Family<OfProxy, Number>,
+    told: Family<One, Number>,
 }
 
 fn number(count: usize) -> i64 {
@@ -70,6 +81,15 @@ impl Gauges {
         ] {
             registry.register(name, help, gauge.clone());
         }
+        let help = "Workers that follow the key tables, by proxy";
+        registry.register("proxy_workers", help, new.workers_of_proxy.clone());
+        let help = "For how long the last worker of a proxy has lacked keys that are published; 0 when none lacks any";
+        registry.register("proxy_key_lag_seconds", help, new.lag_of_proxy.clone());
+        let help = "The version of the filter's configuration that a proxy is told, as keyward_config_version of \
+                    its Envoy shows the one in force";
+        registry.register("proxy_config_version", help, new.policies_of_proxy.clone());
+        let help = "Resources that proxies are told, by type";
+        registry.register("xds_resources", help, new.told.clone());
         let help = "Resources that a proxy refuses as it is told them now, by type";
         registry.register("xds_refused_resources", help, new.refused_resources.clone());
         let help = "Objects whose present version a proxy refuses, by kind";
@@ -81,8 +101,10 @@ impl Gauges {
 
     pub(super) fn read(&self, sources: &Sources) {
         self.read_proxies(&sources.ads);
+        self.read_told(&sources.xds);
         self.read_keys(sources);
         let published = sources.published.borrow().clone();
+        self.read_workers(&published, &sources.workers);
         self.revision
             .set(published.revision.map_or(0, |revision| i64::try_from(revision.0).unwrap_or(i64::MAX)));
         self.refused_objects.clear();
@@ -122,5 +144,43 @@ impl Gauges {
         });
         self.key_workers.set(number(count));
         self.key_tables_behind.set(number(behind));
+    }
+
+    fn read_told(&self, xds: &Cache) {
+        self.told.clear();
+        for snapshot in xds.keys().iter().filter_map(|key| xds.get(key)) {
+            for type_url in snapshot.type_urls() {
+                let count = snapshot.resources(type_url).count();
+                self.told.get_or_create(&[("type", name(type_url))]).inc_by(number(count));
+            }
+        }
+    }
+
+    /// How far the workers of each proxy are.
+    fn read_workers(&self, published: &Published, workers: &WorkersHandle) {
+        self.workers_of_proxy.clear();
+        self.lag_of_proxy.clear();
+        self.policies_of_proxy.clear();
+        let label = |role: &str| {
+            let role = if published.told.contains_key(role) { role } else { OTHER_PROXY };
+            [("proxy", role.to_owned())]
+        };
+        for role in published.told.keys() {
+            self.workers_of_proxy.get_or_create(&label(role)).set(0);
+            self.lag_of_proxy.get_or_create(&label(role)).set(0.0);
+        }
+        workers.read(|workers, now| {
+            for (role, version) in workers.configs() {
+                let version = i64::try_from(*version).unwrap_or(i64::MAX);
+                self.policies_of_proxy.get_or_create(&label(role)).set(version);
+            }
+            for standing in workers.standings(now) {
+                let label = label(&standing.worker.role);
+                self.workers_of_proxy.get_or_create(&label).inc();
+                let lag = standing.behind_since.map_or(0.0, |since| now.saturating_sub(since).as_secs_f64());
+                let worst = self.lag_of_proxy.get_or_create(&label);
+                worst.set(worst.get().max(lag));
+            }
+        });
     }
 }

@@ -23,6 +23,9 @@ pub(crate) struct CountingSink {
 /// A response: its stream, its type and its version.
 type Response = (u64, Arc<str>, Arc<str>);
 
+/// The types that proxies are told.
+pub(super) const NAMES: [&str; 6] = ["cluster", "endpoint", "extension", "listener", "route", "secret"];
+
 /// The name of a type as a label.
 pub(super) fn name(type_url: &str) -> &'static str {
     match type_url {

@@ -1,8 +1,12 @@
 //! The REST port: the resource API ([`keyward_api`]) behind a guard, and whether the server is well.
 
 mod guard;
+mod logs;
+mod proxies;
+mod served;
 mod sync;
 mod usage;
+mod version;
 mod whoami;
 
 use std::collections::BTreeMap;
@@ -12,6 +16,7 @@ use axum::Router;
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::routing::{get, post};
+use jiff::Timestamp;
 use keyward_api::{Api, Authorizer, Statuses, Stored, Writer};
 use keyward_resource::{Kind, ObjectKey, Saying};
 use keyward_store::{Key, Revision};
@@ -21,6 +26,8 @@ use tokio::sync::watch;
 use crate::published::Published;
 
 pub(crate) use guard::HostGuard;
+pub(crate) use logs::LogReader;
+pub(crate) use served::Served;
 pub(crate) use sync::Sync;
 pub(crate) use usage::Uses;
 
@@ -36,6 +43,14 @@ struct Derived {
     system_namespace: Arc<str>,
 }
 
+/// What the paths beside the resource API ask.
+pub(crate) struct Own {
+    pub(crate) sync: Sync,
+    pub(crate) uses: Uses,
+    pub(crate) served: Served,
+    pub(crate) logs: LogReader,
+}
+
 /// Everything on the port. `guard` decides which `Host` headers are answered.
 pub(crate) fn router(
     writer: Writer,
@@ -43,25 +58,30 @@ pub(crate) fn router(
     published: Reports,
     system_namespace: &str,
     guard: HostGuard,
-    sync: Sync,
-    uses: Uses,
+    own: Own,
 ) -> Router {
+    let Own { sync, uses, served, logs } = own;
     let derived = Derived { published: published.clone(), system_namespace: system_namespace.into() };
     let confirm = Arc::new(sync.workers.clone());
     let api = Api::new(writer, Arc::new(derived), Arc::clone(&authorizer)).confirmed_by(confirm);
+    let (workers, ads, started) = (sync.workers.clone(), sync.ads.clone(), Timestamp::now());
+    let connected = proxies::Connected { workers, ads, started };
     let whose = Router::new().route(whoami::PATH, post(whoami::whoami)).with_state(published.clone());
     let proof = Router::new()
         .route(sync::PATH, get(sync::sync))
         .with_state(sync)
+        .merge(Router::new().route(proxies::PATH, get(proxies::proxies)).with_state(connected))
         .merge(whose)
         .merge(Router::new().route(usage::PATH, get(usage::usage)).with_state(uses))
+        .merge(Router::new().route(served::PATH, get(served::served)).with_state(served))
+        .merge(logs::router(logs))
         .layer(Extension(authorizer));
+    let known = proof.fallback_service(api.router()).layer(axum::middleware::map_response(version::say));
     let all = Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(readyz))
         .with_state(published)
-        .merge(proof)
-        .fallback_service(api.router());
+        .fallback_service(known);
     guarded(all, guard)
 }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use axum::http::HeaderMap;
+use keyward_admin::{Gate, Need, Refusal, Who};
 use keyward_api::{AuditLog, Everybody, Origin, Writer};
 use keyward_keys::SessionEvent;
 use keyward_resource::{ObjectKey, Reports};
@@ -13,8 +15,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
-use super::{HostGuard, Sync, Uses, router};
+use super::{HostGuard, LogReader, Own, Served, Sync, Uses, router};
+use crate::logs::Logs;
 use crate::published::Published;
 use crate::usage::Usage;
 use crate::workers::WorkersHandle;
@@ -27,6 +31,15 @@ struct Server {
     published: watch::Sender<Arc<Published>>,
     workers: WorkersHandle,
     _folder: TempDir,
+}
+
+/// Admits nobody.
+struct Nobody;
+
+impl Gate for Nobody {
+    fn admit(&self, _: Need, _: &HeaderMap, _: Option<SocketAddr>) -> Result<Who, Refusal> {
+        Err(Refusal { code: axum::http::StatusCode::FORBIDDEN, message: "nobody may".to_owned() })
+    }
 }
 
 impl Server {
@@ -42,7 +55,15 @@ impl Server {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = UsageFile::open(&folder.path().join("usage.db")).expect("a file");
         let uses = Uses { usage: Usage::new(file).expect("a new file"), published: reports.clone() };
-        let router = router(writer, Arc::new(Everybody), reports, "keyward-system", guard, sync, uses);
+        let served = Served { xds: keyward_xds::Cache::new(), gate: Arc::new(Nobody) };
+        let logs = LogReader {
+            logs: Logs::default(),
+            supervises: false,
+            gate: Arc::new(Nobody),
+            stop: CancellationToken::new(),
+        };
+        let own = Own { sync, uses, served, logs };
+        let router = router(writer, Arc::new(Everybody), reports, "keyward-system", guard, own);
         let listener =
             TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a free port");
         let address = listener.local_addr().expect("a bound port");
@@ -100,6 +121,13 @@ async fn the_port_says_whether_the_server_is_well_and_ready() {
     server.published.send_replace(Arc::new(published));
     assert_eq!(server.get("/readyz").await.0, StatusCode::OK);
     assert_eq!(server.get("/api/v1/namespaces/default").await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn what_is_served_is_for_whoever_is_admitted() {
+    let server = Server::start().await;
+    let (code, status) = server.get("/keyward/v1/served?role=a~b").await;
+    assert!(code == StatusCode::FORBIDDEN && status.contains("nobody may"), "{code} {status}");
 }
 
 #[tokio::test]
@@ -215,4 +243,38 @@ async fn the_proof_names_who_holds_what() {
     assert_eq!(status["details"]["causes"][0]["message"], "gateway/w1 runs with older policies");
     assert_eq!(server.get("/keyward/v1/sync?revision=999999").await.0, StatusCode::GATEWAY_TIMEOUT);
     assert_eq!(server.get("/keyward/v1/sync?wiat=5s").await.0, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn whoever_is_connected_is_listed_with_what_it_lacks() {
+    let server = Server::start().await;
+    let ask = async || -> Value {
+        let (code, body) = server.get("/keyward/v1/proxies").await;
+        assert_eq!(code, StatusCode::OK, "{body}");
+        serde_json::from_str(&body).expect("JSON")
+    };
+    let answer = ask().await;
+    let control = &answer["components"][0];
+    assert_eq!((&control["name"], &answer["proxies"]), (&json!("control"), &json!([])));
+    assert_eq!(control["version"], env!("CARGO_PKG_VERSION"));
+    assert!(control["started"].as_str().is_some_and(|at| at.parse::<jiff::Timestamp>().is_ok()), "{control}");
+
+    old_worker(&server.workers);
+    let expected = json!([{
+        "role": "a~b",
+        "node": "gateway",
+        "connected": false,
+        "workers": {
+            "total": 1,
+            "synced": 0,
+            "away": 0,
+            "lagMilliseconds": 0,
+            "builds": ["0.1.0"],
+            "lacks": ["gateway/w1 runs with older policies"],
+        },
+        "types": [],
+    }]);
+    assert_eq!(ask().await["proxies"], expected);
+    let posted = server.client.post(format!("{}/keyward/v1/proxies", server.base)).send().await;
+    assert_eq!(posted.expect("the server answers").status(), StatusCode::METHOD_NOT_ALLOWED);
 }

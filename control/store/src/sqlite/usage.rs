@@ -104,6 +104,16 @@ fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
 }
 
+fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<SecretUses> {
+    Ok(SecretUses {
+        namespace: row.get(0)?,
+        name: row.get(1)?,
+        created: unsigned(row.get(2)?),
+        uses: unsigned(row.get(3)?),
+        last_used: unsigned(row.get(4)?),
+    })
+}
+
 fn failed(action: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError {
     move |source| StoreError::Backend { action, source: Box::new(source) }
 }
@@ -201,18 +211,27 @@ impl UsageFile {
             // The names of one namespace stand together: there is no need to pass over those before it.
             let (from, name) = after.unwrap_or((namespace.unwrap_or_default(), ""));
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            let rows = statement.query_map(params![from, name, namespace, limit], |row| {
-                Ok(SecretUses {
-                    namespace: row.get(0)?,
-                    name: row.get(1)?,
-                    created: unsigned(row.get(2)?),
-                    uses: unsigned(row.get(3)?),
-                    last_used: unsigned(row.get(4)?),
-                })
-            })?;
+            let rows = statement.query_map(params![from, name, namespace, limit], row)?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
         read(&self.connection()).map_err(failed("read uses of keys"))
+    }
+
+    /// The Secrets that are used most, at most so many, the one that is used most first. Goes through all.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn top(&self, count: usize) -> Result<Vec<SecretUses>, StoreError> {
+        let read = |connection: &Connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT namespace, name, created, uses, last_used FROM uses
+                 ORDER BY uses DESC, namespace, name LIMIT ?1",
+            )?;
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            statement.query_map([count], row)?.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read(&self.connection()).map_err(failed("read which keys are used most"))
     }
 
     /// Forgets the uses of Secrets that are gone, unless they have been created anew since.
@@ -334,6 +353,19 @@ mod tests {
         assert_eq!(page(Some("b"), None, 100), owned(&rows[3..]));
         assert_eq!(page(Some("b"), Some(("b", "a")), 100), owned(&rows[4..]));
         assert_eq!(page(Some("c"), None, 100), owned(&[]));
+    }
+
+    #[test]
+    fn those_that_are_used_most_come_first() {
+        let (file, _folder) = file();
+        file.add(&[uses("a", "ann", 1, 3, 50), uses("a", "bob", 2, 9, 40), uses("b", "cat", 3, 3, 10)], &[], 0)
+            .expect("saved");
+        let names = |count| {
+            let top = file.top(count).expect("a list");
+            top.into_iter().map(|row| (row.name, row.uses)).collect::<Vec<_>>()
+        };
+        assert_eq!(names(9), [("bob".to_owned(), 9), ("ann".to_owned(), 3), ("cat".to_owned(), 3)]);
+        assert_eq!(names(1), [("bob".to_owned(), 9)]);
     }
 
     #[test]

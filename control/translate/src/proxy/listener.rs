@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyward_resource::ObjectRef;
-use keyward_resource::kinds::gateway::{HttpOptions, RouteConfigurationOptions};
+use keyward_resource::kinds::gateway::{AccessLog, HttpOptions, RouteConfigurationOptions};
 use keyward_resource::kinds::ssl::SslParameters;
 
 use super::VirtualHost;
@@ -25,6 +25,8 @@ pub struct Listener {
     pub http: HttpOptions,
     /// At most so many bytes are kept for a connection that is slow; none for what Envoy does.
     pub buffer_limit: Option<u32>,
+    /// The logs of its requests.
+    pub access_logs: Vec<AccessLog>,
     /// How all routes are evaluated.
     pub routes: RouteConfigurationOptions,
     /// At least one, sorted by name. Either the only one has no TLS, or all have it.
@@ -99,6 +101,7 @@ impl Listener {
             gateway: None,
             http: HttpOptions::default(),
             buffer_limit: None,
+            access_logs: Vec::new(),
             routes: RouteConfigurationOptions::default(),
             chains,
         }

@@ -66,7 +66,7 @@ fn policy(reference: &ObjectRef, auth_config: &AuthConfig) -> Policy {
         }
     };
     let steps = auth_config.steps.iter().enumerate().map(step).collect();
-    Policy { steps, rule: auth_config.rule.as_ref().map(rule) }
+    Policy::new(steps, auth_config.rule.as_ref().map(rule))
 }
 
 /// The one header, where there is no list of places.

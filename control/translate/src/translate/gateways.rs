@@ -10,7 +10,7 @@ use keyward_resource::kinds::gateway::{Gateway, Selection};
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
-use super::age;
+use super::{access_logs, age};
 use super::kind::GATEWAY;
 use crate::input::{Input, Settings};
 use crate::own;
@@ -80,6 +80,9 @@ pub(super) fn bind(
         reports.accept(key.clone());
         for warning in &gateway.warnings {
             reports.warn(key.clone(), warning);
+        }
+        for problem in access_logs::problems(gateway, settings) {
+            reports.warn(key.clone(), problem);
         }
         let named = gateway.selection.refs().iter();
         for missing in named.filter(|named| !input.virtual_services.contains_key(named)) {

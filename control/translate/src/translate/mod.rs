@@ -1,5 +1,6 @@
 //! Resources to proxies, and the report on each object.
 
+mod access_logs;
 mod auth_configs;
 mod claims;
 mod delivery;
@@ -156,7 +157,7 @@ impl Translator {
             let name = names::listener(binding.address);
             let chains = chains.iter().zip(compiled);
             let chains = chains.map(|(hosts, compiled)| hosts.chain(&name, virtual_hosts(hosts, compiled)));
-            match listener(binding, name.clone(), chains.collect()) {
+            match listener(binding, name.clone(), chains.collect(), settings) {
                 Some(listener) => proxy.listeners.push(listener),
                 None => gateways::report_unopened(binding, &mut reports),
             }
@@ -264,12 +265,18 @@ fn empty_proxy(role: &str, known: &Known<'_>) -> Proxy {
 }
 
 /// The listener of a binding. With TLS there is none without a certificate to show: nothing could be said.
-fn listener(binding: &Binding, name: String, mut chains: Vec<Chain>) -> Option<Listener> {
+fn listener(
+    binding: &Binding,
+    name: String,
+    mut chains: Vec<Chain>,
+    settings: &Settings,
+) -> Option<Listener> {
     chains.sort_by(|a, b| a.name.cmp(&b.name));
     if chains.is_empty() {
         return None;
     }
-    let listener = Listener::new(name, binding.address, chains);
+    let access_logs = access_logs::of(binding.gateway.as_deref(), settings);
+    let listener = Listener { access_logs, ..Listener::new(name, binding.address, chains) };
     let Some(gateway) = &binding.gateway else { return Some(listener) };
     Some(Listener {
         gateway: Some(gateway.meta.object_ref()),

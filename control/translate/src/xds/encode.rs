@@ -47,7 +47,11 @@ enum Inner {
     Map(Option<&'static Shape>),
 }
 
-const STRUCT: Shape = Shape(&[(1, Inner::Map(None))]);
+/// As deep as it goes.
+static STRUCT: Shape = Shape(&[(1, Inner::Map(Some(&VALUE)))]);
+static VALUE: Shape = Shape(&[(5, Inner::Message(&STRUCT)), (6, Inner::Message(&LIST))]);
+static LIST: Shape = Shape(&[(1, Inner::Message(&VALUE))]);
+const LOG_FORMAT: Shape = Shape(&[(2, Inner::Message(&STRUCT))]);
 const METADATA: Shape = Shape(&[(1, Inner::Map(Some(&STRUCT)))]);
 const ROUTE_ENTRY: Shape = Shape(&[(4, Inner::Message(&METADATA)), (13, Inner::Map(None))]);
 const VIRTUAL_HOST: Shape = Shape(&[(3, Inner::Message(&ROUTE_ENTRY)), (24, Inner::Message(&METADATA))]);
@@ -76,6 +80,7 @@ fn shape(full_name: &str) -> Shape {
             Shape(&[(2, Inner::Message(&VIRTUAL_HOST)), (17, Inner::Message(&METADATA))])
         }
         "envoy.config.route.v3.VirtualHost" => VIRTUAL_HOST,
+        "envoy.extensions.access_loggers.file.v3.FileAccessLog" => Shape(&[(5, Inner::Message(&LOG_FORMAT))]),
         "envoy.extensions.filters.http.wasm.v3.Wasm" => Shape(&[(1, Inner::Message(&PLUGIN))]),
         _ => Shape(&[]),
     }

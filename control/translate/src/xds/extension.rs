@@ -16,7 +16,7 @@ use keyward_filter_core::config::FilterConfig;
 use sha2::{Digest, Sha256};
 
 use super::http_filters::FILTER_NAME;
-use super::{FilterCode, encode};
+use super::{FilterCode, access_logs, encode};
 use crate::input::Settings;
 use crate::proxy::Proxy;
 
@@ -31,6 +31,7 @@ const RELOAD_AFTER: Duration = Duration { seconds: 0, nanos: 100_000_000 };
 /// filter reports on the key stream once the configuration is in force.
 #[must_use]
 pub fn filter_config(proxy: &Proxy, settings: &Settings) -> FilterConfig {
+    let mut logs = proxy.listeners.iter().flat_map(|listener| &listener.access_logs);
     let mut config = FilterConfig {
         version: 0,
         role: proxy.role.clone(),
@@ -39,6 +40,7 @@ pub fn filter_config(proxy: &Proxy, settings: &Settings) -> FilterConfig {
         wait_for_keys_ms: settings.wait_for_keys_ms,
         usage_report_ms: settings.usage_report_ms,
         max_table_bytes: settings.max_table_bytes,
+        access_log: logs.any(access_logs::asks_filter),
         policies: proxy.policies.clone(),
         standalone: None,
     };

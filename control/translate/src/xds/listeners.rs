@@ -21,7 +21,7 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation;
 use keyward_resource::ObjectRef;
 
-use super::{common, encode, http_filters, http_options, identity, tls};
+use super::{access_logs, common, encode, http_filters, http_options, identity, tls};
 use crate::input::Settings;
 use crate::proxy::{Chain, ChainTls, Listener, names};
 use crate::translate::kind;
@@ -45,7 +45,8 @@ pub(super) fn listener(
     let chains = listener.chains.iter().flat_map(|chain| {
         let manager =
             manager(listener, &chain.name, auth_headers, http_filters::chain(settings, auth_headers));
-        filter_chains(chain, &manager)
+        let access_log = access_logs::messages(&listener.access_logs, settings);
+        filter_chains(chain, &HttpConnectionManager { access_log, ..manager })
     });
     ListenerMessage {
         metadata: Some(common::origin(kind::GATEWAY, gateway)),

@@ -1,5 +1,6 @@
 //! A proxy as xDS resources, in the bytes that go over the wire.
 
+mod access_logs;
 mod blame;
 mod clusters;
 mod common;

@@ -36,6 +36,8 @@ pub(crate) fn settings() -> Settings {
         default_tls_gateway: SocketAddr::from(([127, 0, 0, 1], 8443)),
         one_way_tls: false,
         tls_files: Some("/testdata".to_owned()),
+        log_files: Some("/var/log/keyward".to_owned()),
+        access_log: None,
         watch_namespaces: BTreeSet::new(),
         control_cluster: "keyward_control".to_owned(),
         own_ports: own_ports(),

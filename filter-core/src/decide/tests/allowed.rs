@@ -10,8 +10,8 @@ fn listed() -> FilterConfig {
     };
     let one = Policy::of(step("api-key", "partners"));
     let steps = vec![step("api-key", "partners"), step("x-staff-key", "staff")];
-    let either = Policy { steps: steps.clone(), rule: Some(Rule::Any(vec![Rule::Step(0), Rule::Step(1)])) };
-    let every = Policy { steps, rule: None };
+    let either = Policy::new(steps.clone(), Some(Rule::Any(vec![Rule::Step(0), Rule::Step(1)])));
+    let every = Policy::new(steps, None);
     let policies = [("ns/one@1", one), ("ns/either@1", either), ("ns/every@1", every)];
     FilterConfig {
         policies: policies.map(|(auth_id, policy)| (auth_id.to_owned(), policy)).into(),

@@ -6,7 +6,7 @@ use super::*;
 fn config() -> FilterConfig {
     let partners = || Step { anonymous: true, ..step("api-key", "partners") };
     let staff = |anonymous| Step { anonymous, ..step("x-staff-key", "staff") };
-    let of = |staff, rule| Policy { steps: vec![partners(), staff], rule };
+    let of = |staff, rule| Policy::new(vec![partners(), staff], rule);
     let any = |steps: [usize; 2]| Some(Rule::Any(steps.map(Rule::Step).into()));
     let not = |step| Rule::Not(Box::new(Rule::Step(step)));
     let policies = [

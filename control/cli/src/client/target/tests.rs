@@ -102,3 +102,24 @@ fn mistakes_are_told_and_no_token_with_them() {
     let missing = ServerArgs { config: Some(folder.path().join("none")), ..ServerArgs::default() };
     assert!(said(missing, &environment).contains("cannot be read"));
 }
+
+#[test]
+fn a_token_is_for_the_host_of_its_server() {
+    let target = |server: &str| Target {
+        server: server.to_owned(),
+        token: Some(Token("kwt_x".to_owned())),
+        ca: None,
+        namespace: "a".to_owned(),
+    };
+    let local = target("http://127.0.0.1:9080");
+    assert!(
+        local
+            .beside("http://127.0.0.1:19000/")
+            .is_ok_and(|it| it.token.is_some() && it.server.ends_with("19000"))
+    );
+    assert!(local.beside("http://10.0.0.5:19000").is_ok_and(|it| it.token.is_none()));
+    let far = target("https://control.example:9080");
+    assert!(far.beside("https://Control.example:19000").is_ok_and(|it| it.token.is_some()));
+    assert!(matches!(far.beside("http://control.example:19000"), Err(ClientError::PlainToken { .. })));
+    assert!(matches!(far.beside("control.example:19000"), Err(ClientError::Url { .. })));
+}

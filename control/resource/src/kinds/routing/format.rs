@@ -40,7 +40,7 @@ const COMMANDS: &[Command] = &[
 ];
 
 /// Commands without an argument.
-const PLAIN_COMMANDS: &[&str] = &[
+pub(crate) const PLAIN_COMMANDS: &[&str] = &[
     "BYTES_RECEIVED",
     "BYTES_SENT",
     "CONNECTION_ID",
@@ -123,8 +123,20 @@ fn check(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks one command, behind its first `%`; answers with what stands behind it.
-fn command(text: &str) -> Result<&str, String> {
+/// A command, taken apart.
+pub(crate) struct Split<'t> {
+    /// Its name.
+    pub(crate) name: &'t str,
+    /// What stands in its parentheses.
+    pub(crate) argument: Option<&'t str>,
+    /// What stands behind `:`.
+    pub(crate) length: Option<&'t str>,
+    /// What stands behind it.
+    pub(crate) rest: &'t str,
+}
+
+/// Takes a command apart, behind its first `%`.
+pub(crate) fn split_command(text: &str) -> Result<Split<'_>, String> {
     const LONE: &str =
         "a '%' begins a command such as %REQ(name)%: write '%%' for a percent sign that is none";
     let inner = |char: char| char.is_ascii_uppercase() || char.is_ascii_digit() || char == '_';
@@ -148,7 +160,13 @@ fn command(text: &str) -> Result<&str, String> {
         }
         None => (None, rest),
     };
-    let Some(rest) = rest.strip_prefix('%') else { return Err(LONE.to_owned()) };
+    let rest = rest.strip_prefix('%').ok_or_else(|| LONE.to_owned())?;
+    Ok(Split { name, argument, length, rest })
+}
+
+/// Checks one command, behind its first `%`; answers with what stands behind it.
+fn command(text: &str) -> Result<&str, String> {
+    let Split { name, argument, length, rest } = split_command(text)?;
     let known = COMMANDS.iter().find(|(known, ..)| *known == name).copied();
     let plain = || PLAIN_COMMANDS.iter().find(|known| **known == name);
     let Some((_, kind, can_be_cut)) = known.or_else(|| plain().map(|name| (*name, Argument::None, false)))

@@ -1,0 +1,48 @@
+//! The Secrets whose keys are used most: who they are is said by whoever wrote them, and how many are shown
+//! by whoever started the server. Strangers choose neither.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::Metrics;
+use crate::published::Published;
+use crate::usage::Usage;
+
+/// Namespace and name.
+pub(super) type Labels = [(&'static str, String); 2];
+
+/// How often they are looked for: workers report every ten seconds.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// Shows so many Secrets until cancelled.
+pub(crate) async fn follow(
+    metrics: Metrics,
+    usage: Usage,
+    published: watch::Receiver<Arc<Published>>,
+    count: usize,
+    cancelled: CancellationToken,
+) -> anyhow::Result<()> {
+    let mut at = Instant::now();
+    loop {
+        tokio::select! {
+            () = cancelled.cancelled() => return Ok(()),
+            () = sleep_until(at) => {}
+        }
+        at = Instant::now() + EVERY;
+        match usage.top(&published, count).await {
+            Ok(rows) => {
+                let shown = &metrics.0.key_uses;
+                shown.clear();
+                for row in rows {
+                    let labels = [("namespace", row.namespace), ("name", row.name)];
+                    shown.get_or_create(&labels).inc_by(row.uses);
+                }
+            }
+            Err(error) => tracing::warn!("the keys that are used most are not known: {error}"),
+        }
+    }
+}
