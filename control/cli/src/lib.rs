@@ -5,13 +5,15 @@
 //! keyward pki init|proxy|renew|revoke ─▶ certificates, keys and bootstrap files in the PKI folder
 //! keyward validate PATH            ─▶ what a server would say of these files, without one
 //! keyward filter digest|config|check|wasm ─▶ what a filter without a server needs
-//! keyward create, secret           ─▶ Client ─▶ the REST API of a server
+//! keyward create, secret, version  ─▶ Client ─▶ the REST API of a server
+//! keyward completion SHELL         ─▶ a script for a shell
 //! ```
 //!
 //! One file a verb. Data goes to standard output, everything else to standard error, so that the
 //! output of a command can be the input of another. A reader that has seen enough is no error.
 
 mod client;
+mod completion;
 mod create;
 mod filter;
 mod key;
@@ -24,6 +26,7 @@ mod secret;
 mod sheet;
 mod token;
 mod validate;
+mod version;
 mod wait;
 
 use std::process::ExitCode;
@@ -56,14 +59,29 @@ pub enum Command {
     Filter(filter::Command),
     /// Checks resource files as a server that follows them would; exit code 1 when anything is wrong.
     Validate(validate::ValidateArgs),
+    /// Shows the version of this program and that of the server.
+    #[command(after_help = version::EXAMPLES)]
+    Version(version::VersionArgs),
+    /// Writes the script with which a shell completes commands.
+    #[command(after_help = completion::EXAMPLES)]
+    Completion(completion::CompletionArgs),
 }
 
-/// Does what a command says. `module` is the filter module.
+/// The program that the commands are a part of.
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    /// The filter module.
+    pub module: &'a [u8],
+    /// All its commands.
+    pub grammar: fn() -> clap::Command,
+}
+
+/// Does what a command says.
 ///
 /// # Errors
 ///
 /// When that is not possible; for people, with a hint where there is one.
-pub async fn run(command: Command, module: &[u8]) -> anyhow::Result<()> {
+pub async fn run(command: Command, program: &Program<'_>) -> anyhow::Result<()> {
     let mut output = Output::standard();
     let now = Timestamp::now();
     match command {
@@ -72,8 +90,10 @@ pub async fn run(command: Command, module: &[u8]) -> anyhow::Result<()> {
         Command::Create(command) => create::run(command, now, &mut output).await,
         Command::Secret(command) => secret::run(command, now, &mut output).await,
         Command::Proxy(command) => proxy::run(command, &mut output).await,
-        Command::Filter(command) => filter::run(command, module, &mut output),
+        Command::Filter(command) => filter::run(command, program.module, &mut output),
         Command::Validate(args) => validate::run(&args, &mut output),
+        Command::Version(args) => version::run(&args, &mut output).await,
+        Command::Completion(args) => completion::run(&args, program, &mut output),
     }
 }
 

@@ -5,6 +5,7 @@ mod sync;
 mod usage;
 mod whoami;
 
+mod version;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -60,11 +61,11 @@ pub(crate) fn router(
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(readyz))
         .with_state(published)
-        .merge(proof)
-        .fallback_service(api.router());
+        .fallback_service(known);
     guarded(all, guard)
 }
 
+    let known = proof.fallback_service(api.router()).layer(axum::middleware::map_response(version::say));
 /// A port that keeps web pages out.
 pub(crate) fn guarded(router: Router, guard: HostGuard) -> Router {
     router.layer(axum::middleware::from_fn_with_state(guard, guard::check))
