@@ -3,9 +3,9 @@
 mod guard;
 mod sync;
 mod usage;
+mod version;
 mod whoami;
 
-mod version;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -57,6 +57,7 @@ pub(crate) fn router(
         .merge(whose)
         .merge(Router::new().route(usage::PATH, get(usage::usage)).with_state(uses))
         .layer(Extension(authorizer));
+    let known = proof.fallback_service(api.router()).layer(axum::middleware::map_response(version::say));
     let all = Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(readyz))
@@ -65,7 +66,6 @@ pub(crate) fn router(
     guarded(all, guard)
 }
 
-    let known = proof.fallback_service(api.router()).layer(axum::middleware::map_response(version::say));
 /// A port that keeps web pages out.
 pub(crate) fn guarded(router: Router, guard: HostGuard) -> Router {
     router.layer(axum::middleware::from_fn_with_state(guard, guard::check))
