@@ -25,7 +25,7 @@ use serde_json::Value;
 
 pub(crate) use answer::{Answer, Refusal};
 pub(crate) use error::ClientError;
-pub(crate) use place::{Place, Secrets, query};
+pub(crate) use place::{Collection, Place, query};
 pub(crate) use target::{Environment, ServerArgs, Target};
 pub(crate) use version::{VERSION, VERSION_HEADER};
 
@@ -206,7 +206,7 @@ impl Client {
         let value: Option<Value> = serde_json::from_slice(&bytes).ok();
         if head.status.is_success() {
             let body = value.ok_or_else(|| ClientError::NotOurs { server: server() })?;
-            return Ok(Answer { headers: head.headers, body });
+            return Ok(Answer { code: head.status, headers: head.headers, body });
         }
         let refusal = Refusal::read(head.status, value.unwrap_or_default());
         Err(match head.status {

@@ -17,6 +17,7 @@ mod completion;
 mod create;
 mod filter;
 mod key;
+mod kind;
 mod lifetime;
 mod output;
 mod pki;
