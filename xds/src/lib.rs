@@ -114,5 +114,5 @@ pub use options::Options;
 pub use resource::{Resource, Versioned};
 pub use server::{AdsService, AdsServiceBuilder, EventSink, StreamEvent};
 pub use snapshot::{Snapshot, SnapshotBuilder};
-pub use status::{ClientId, ClientStatus, Protocol, RejectedResource, Source, TypeStatus};
+pub use status::{ClientId, ClientStatus, Protocol, RejectedResource, Source, Standing, TypeStatus};
 pub use text::printable;

@@ -13,6 +13,8 @@ pub struct ClientStatus {
     pub protocol: Protocol,
     /// Since when, by the clock given to the service; nothing without one.
     pub since: Option<SystemTime>,
+    /// Name and version of its software, as far as it says: `envoy 1.38.3`. At most 128 bytes, printable.
+    pub agent: Option<Arc<str>>,
     /// Where its snapshot comes from.
     pub source: Source,
     /// The version of the snapshot that it is being brought to.
@@ -73,6 +75,21 @@ pub struct TypeStatus {
     pub waiting: bool,
     /// What the client refuses of the present snapshot.
     pub rejected: Vec<RejectedResource>,
+    /// Since when it stands as it does, by the clock given to the service; nothing without one.
+    pub since: Option<SystemTime>,
+}
+
+/// How a type stands with a client, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The client refuses something of the present snapshot.
+    Refused,
+    /// It was sent nothing yet.
+    NotSent,
+    /// It has not answered to what is newer.
+    Stale,
+    /// It has accepted everything.
+    Synced,
 }
 
 /// A resource whose present version a client refuses.
@@ -101,5 +118,18 @@ impl TypeStatus {
     /// Whether the client has accepted everything that its snapshot has for it of this type.
     pub fn in_sync(&self) -> bool {
         !self.unanswered && !self.waiting && self.rejected.is_empty()
+    }
+
+    /// How it stands, as far as its stream has looked at the snapshot.
+    pub fn standing(&self) -> Standing {
+        if !self.rejected.is_empty() {
+            Standing::Refused
+        } else if self.sent.is_none() {
+            Standing::NotSent
+        } else if self.in_sync() {
+            Standing::Synced
+        } else {
+            Standing::Stale
+        }
     }
 }

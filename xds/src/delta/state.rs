@@ -366,6 +366,7 @@ impl TypeState {
             unanswered: !self.flights.is_empty(),
             waiting: self.waiting,
             rejected: memory.standing(snapshot, &self.type_url, &self.subscription),
+            since: None,
         }
     }
 }

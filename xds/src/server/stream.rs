@@ -8,12 +8,13 @@ use crate::{
     memory::Memory,
     registry::{SharedMemory, lock},
     snapshot::Snapshot,
-    status::{ClientId, ClientStatus, Source},
+    node,
+    status::{ClientId, ClientStatus, Source, Standing},
     text::printable,
 };
 use futures::stream::{BoxStream, unfold};
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     pin::Pin,
     sync::Arc,
     time::{Duration, SystemTime},
@@ -26,6 +27,8 @@ use tonic::{Extensions, Request, Status, Streaming};
 
 /// So many bytes of the id of a node are shown, and tell it from others.
 const MAX_NODE_ID: usize = 512;
+/// So many bytes of what it says of its software are shown.
+const MAX_AGENT: usize = 128;
 /// How long a client may keep a stream open before it says who it is.
 const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -52,6 +55,9 @@ struct Peer<M> {
     client: ClientId,
     stream: u64,
     since: Option<SystemTime>,
+    agent: Option<Arc<str>>,
+    /// How each type stands, and since when.
+    standings: HashMap<Arc<str>, (Standing, Option<SystemTime>)>,
     session: M,
     memory: SharedMemory,
 }
@@ -180,7 +186,8 @@ impl<M: Machine> Connection<M> {
             node_id: printable(&node.id, MAX_NODE_ID).into(),
             node_key: (self.shared.node_key)(node).into(),
         };
-        let mut peer = Peer::<M>::new(self.shared.clone(), client);
+        let agent = node::agent(node).map(|agent| printable(&agent, MAX_AGENT).into());
+        let mut peer = Peer::<M>::new(self.shared.clone(), client, agent);
         peer.tell(Event::Connected);
         self.timer.as_mut().reset(Instant::now() + self.shared.resume_grace);
         let (snapshot, source) = self.updates.borrow_and_update().lookup(&peer.client.node_key);
@@ -196,7 +203,7 @@ impl<M: Machine> Connection<M> {
     }
 
     fn put_out(&mut self, outputs: Vec<Output<M::Response>>) {
-        let Some(peer) = &self.peer else { return };
+        let Some(peer) = &mut self.peer else { return };
         // The list is brought up to date first: whoever hears of an event finds it there.
         let (snapshot, source) = self.updates.borrow().lookup(&peer.client.node_key);
         peer.list(snapshot.as_ref(), source);
@@ -221,24 +228,34 @@ fn refuse(error: SessionError) -> Status {
 // === impl Peer ===
 
 impl<M: Machine> Peer<M> {
-    fn new(shared: Arc<Shared>, client: ClientId) -> Self {
+    fn new(shared: Arc<Shared>, client: ClientId, agent: Option<Arc<str>>) -> Self {
         let (stream, memory) = shared.registry.enter(&client);
         let since = shared.clock.as_ref().map(|clock| clock());
         let session = M::new(shared.options.clone());
-        Self { shared, client, stream, since, session, memory }
+        Self { shared, client, stream, since, agent, standings: HashMap::new(), session, memory }
     }
 
     fn with<T>(&mut self, act: impl FnOnce(&mut M, &mut Memory) -> T) -> T {
         act(&mut self.session, &mut lock(&self.memory))
     }
 
-    fn list(&self, snapshot: Option<&Snapshot>, source: Source) {
-        let types = self.session.status(snapshot, &lock(&self.memory));
+    fn list(&mut self, snapshot: Option<&Snapshot>, source: Source) {
+        let mut types = self.session.status(snapshot, &lock(&self.memory));
+        for one_type in &mut types {
+            let stands = one_type.standing();
+            let now = self.shared.clock.as_ref().map(|clock| clock());
+            let entry = self.standings.entry(one_type.type_url.clone()).or_insert((stands, now));
+            if entry.0 != stands {
+                *entry = (stands, now);
+            }
+            one_type.since = entry.1;
+        }
         self.shared.registry.update(ClientStatus {
             client: self.client.clone(),
             stream: self.stream,
             protocol: M::PROTOCOL,
             since: self.since,
+            agent: self.agent.clone(),
             source,
             snapshot: snapshot.map(|snapshot| snapshot.version().into()),
             behind: false,

@@ -9,7 +9,7 @@ use crate::{
     event::Event,
     node::metadata_string,
     server::{AdsService, StreamEvent},
-    status::{Protocol, Source},
+    status::{Protocol, Source, Standing},
     testing::{snapshot, strings, url, version},
 };
 use envoy_types::pb::envoy::{
@@ -68,6 +68,10 @@ async fn serves_both<C: Client>(protocol: Protocol) {
     assert_eq!(status.since, Some(SystemTime::UNIX_EPOCH));
     assert_eq!(status.snapshot.as_deref(), Some(cache.get("gateway").expect("published").version()));
     assert_eq!(status.types[0].held, 1);
+    assert_eq!(
+        (status.types[0].standing(), status.types[0].since),
+        (Standing::Synced, Some(SystemTime::UNIX_EPOCH))
+    );
 
     drop(client);
     until("the client has gone", || service.clients().is_empty()).await;

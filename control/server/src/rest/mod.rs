@@ -1,6 +1,7 @@
 //! The REST port: the resource API ([`keyward_api`]) behind a guard, and whether the server is well.
 
 mod guard;
+mod proxies;
 mod sync;
 mod usage;
 mod version;
@@ -13,6 +14,7 @@ use axum::Router;
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::routing::{get, post};
+use jiff::Timestamp;
 use keyward_api::{Api, Authorizer, Statuses, Stored, Writer};
 use keyward_resource::{Kind, ObjectKey, Saying};
 use keyward_store::{Key, Revision};
@@ -50,10 +52,13 @@ pub(crate) fn router(
     let derived = Derived { published: published.clone(), system_namespace: system_namespace.into() };
     let confirm = Arc::new(sync.workers.clone());
     let api = Api::new(writer, Arc::new(derived), Arc::clone(&authorizer)).confirmed_by(confirm);
+    let (workers, ads, started) = (sync.workers.clone(), sync.ads.clone(), Timestamp::now());
+    let connected = proxies::Connected { workers, ads, started };
     let whose = Router::new().route(whoami::PATH, post(whoami::whoami)).with_state(published.clone());
     let proof = Router::new()
         .route(sync::PATH, get(sync::sync))
         .with_state(sync)
+        .merge(Router::new().route(proxies::PATH, get(proxies::proxies)).with_state(connected))
         .merge(whose)
         .merge(Router::new().route(usage::PATH, get(usage::usage)).with_state(uses))
         .layer(Extension(authorizer));

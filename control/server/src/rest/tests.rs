@@ -216,3 +216,37 @@ async fn the_proof_names_who_holds_what() {
     assert_eq!(server.get("/keyward/v1/sync?revision=999999").await.0, StatusCode::GATEWAY_TIMEOUT);
     assert_eq!(server.get("/keyward/v1/sync?wiat=5s").await.0, StatusCode::BAD_REQUEST);
 }
+
+#[tokio::test]
+async fn whoever_is_connected_is_listed_with_what_it_lacks() {
+    let server = Server::start().await;
+    let ask = async || -> Value {
+        let (code, body) = server.get("/keyward/v1/proxies").await;
+        assert_eq!(code, StatusCode::OK, "{body}");
+        serde_json::from_str(&body).expect("JSON")
+    };
+    let answer = ask().await;
+    let control = &answer["components"][0];
+    assert_eq!((&control["name"], &answer["proxies"]), (&json!("control"), &json!([])));
+    assert_eq!(control["version"], env!("CARGO_PKG_VERSION"));
+    assert!(control["started"].as_str().is_some_and(|at| at.parse::<jiff::Timestamp>().is_ok()), "{control}");
+
+    old_worker(&server.workers);
+    let expected = json!([{
+        "role": "a~b",
+        "node": "gateway",
+        "connected": false,
+        "workers": {
+            "total": 1,
+            "synced": 0,
+            "away": 0,
+            "lagMilliseconds": 0,
+            "builds": ["0.1.0"],
+            "lacks": ["gateway/w1 runs with older policies"],
+        },
+        "types": [],
+    }]);
+    assert_eq!(ask().await["proxies"], expected);
+    let posted = server.client.post(format!("{}/keyward/v1/proxies", server.base)).send().await;
+    assert_eq!(posted.expect("the server answers").status(), StatusCode::METHOD_NOT_ALLOWED);
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyward_xds::{ClientStatus, TypeStatus, type_url};
+use keyward_xds::{ClientStatus, Standing, TypeStatus, type_url};
 use serde::Serialize;
 
 /// The types by the names that people know them by.
@@ -55,14 +55,11 @@ fn one(client: &ClientStatus, status: &TypeStatus) -> OneType {
         .iter()
         .map(|rejected| Refused { name: rejected.name.to_string(), message: rejected.message.to_string() });
     OneType {
-        state: if !status.rejected.is_empty() {
-            "Nacked"
-        } else if status.sent.is_none() {
-            "NotSent"
-        } else if client.behind || !status.in_sync() {
-            "Stale"
-        } else {
-            "Synced"
+        state: match status.standing() {
+            Standing::Refused => "Nacked",
+            Standing::NotSent => "NotSent",
+            Standing::Synced if !client.behind => "Synced",
+            Standing::Synced | Standing::Stale => "Stale",
         },
         held: status.held,
         refused: refused.collect(),
