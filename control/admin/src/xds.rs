@@ -4,7 +4,9 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use prost_reflect::prost::Message as _;
-use prost_reflect::{DescriptorPool, DynamicMessage, ReflectMessage as _, SerializeOptions, Value as Field};
+use prost_reflect::{
+    DescriptorPool, DynamicMessage, FieldDescriptor, ReflectMessage as _, SerializeOptions, Value as Field,
+};
 use serde_json::{Value, json};
 
 use crate::redact::REDACTED;
@@ -25,18 +27,31 @@ const MAX_TEXT: usize = 8 * 1024;
 /// So much is left of them.
 const KEPT_TEXT: usize = 64;
 
-/// A resource as JSON. What cannot be read is named with its size, and not shown.
+/// What is done to the fields of a message.
+type Change<'a> = dyn FnMut(&FieldDescriptor, &mut Field) -> bool + 'a;
+
+/// A resource as JSON, for people. What cannot be read is named with its size, and not shown.
 #[must_use]
 pub fn resource(type_url: &str, body: &Bytes) -> Value {
-    let unreadable = || json!({ "@type": type_url, "unreadable": format!("{} bytes", body.len()) });
-    let Some(mut message) = decode(type_url, body) else { return unreadable() };
-    redact(&mut message);
-    let options = SerializeOptions::new();
-    let Ok(mut shown) = message.serialize_with_options(serde_json::value::Serializer, &options) else {
-        return unreadable();
-    };
+    let mut shown = json(type_url, body, &mut redacted);
     shorten(&mut shown);
     shown
+}
+
+/// A resource as JSON, for programs that work with it: no text is cut, but the code of the filter and the
+/// like is, which is bytes.
+#[must_use]
+pub fn whole(type_url: &str, body: &Bytes) -> Value {
+    json(type_url, body, &mut |field, value| redacted(field, value) || cut(value))
+}
+
+/// `change` is asked of each field, and says whether it has seen to it.
+fn json(type_url: &str, body: &Bytes, change: &mut Change<'_>) -> Value {
+    let unreadable = || json!({ "@type": type_url, "unreadable": format!("{} bytes", body.len()) });
+    let Some(mut message) = decode(type_url, body) else { return unreadable() };
+    each_field(&mut message, change);
+    let shown = message.serialize_with_options(serde_json::value::Serializer, &SerializeOptions::new());
+    shown.unwrap_or_else(|_| unreadable())
 }
 
 fn decode(type_url: &str, body: &[u8]) -> Option<DynamicMessage> {
@@ -44,39 +59,59 @@ fn decode(type_url: &str, body: &[u8]) -> Option<DynamicMessage> {
     DynamicMessage::decode(POOL.get_message_by_name(name)?, body).ok()
 }
 
-fn redact(message: &mut DynamicMessage) {
+fn each_field(message: &mut DynamicMessage, change: &mut Change<'_>) {
     if message.descriptor().full_name() == ANY {
-        return redact_packed(message);
+        return each_packed_field(message, change);
     }
     for (field, value) in message.fields_mut() {
-        let options = field.options();
-        if options.extensions().any(|(extension, _)| extension.full_name() == SENSITIVE) {
-            hide(value);
-        } else {
-            each_message(value, &mut redact);
+        if !change(&field, value) {
+            each_message(value, &mut |message| each_field(message, change));
         }
     }
 }
 
-/// What is packed is read, redacted, and packed again.
-fn redact_packed(any: &mut DynamicMessage) {
+/// What is packed is read, changed, and packed again.
+fn each_packed_field(any: &mut DynamicMessage, change: &mut Change<'_>) {
     let type_url = any.get_field_by_name("type_url").and_then(|url| url.as_str().map(str::to_owned));
     let type_url = type_url.unwrap_or_default();
     let body = any.get_field_by_name("value").and_then(|body| body.as_bytes().cloned()).unwrap_or_default();
     let (type_url, packed) = match decode(&type_url, &body) {
         Some(mut message) => {
-            redact(&mut message);
+            each_field(&mut message, change);
             (type_url, message)
         }
         None => {
             let Some(mut text) = POOL.get_message_by_name(TEXT).map(DynamicMessage::new) else { return };
-            let note = format!("{} bytes of the unknown type {type_url}", body.len());
+            // The empty one is what a route turns a filter on with.
+            let note = match (type_url.as_str(), body.len()) {
+                ("", 0) => String::new(),
+                (_, length) => format!("{length} bytes of the unknown type {type_url}"),
+            };
             text.set_field_by_name("value", Field::String(note));
             (format!("type.googleapis.com/{TEXT}"), text)
         }
     };
     any.set_field_by_name("type_url", Field::String(type_url));
     any.set_field_by_name("value", Field::Bytes(packed.encode_to_vec().into()));
+}
+
+/// Hides what Envoy calls sensitive.
+fn redacted(field: &FieldDescriptor, value: &mut Field) -> bool {
+    let options = field.options();
+    let sensitive = options.extensions().any(|(extension, _)| extension.full_name() == SENSITIVE);
+    if sensitive {
+        hide(value);
+    }
+    sensitive
+}
+
+/// Puts a note in the place of bytes that nobody reads.
+fn cut(value: &mut Field) -> bool {
+    let Field::Bytes(bytes) = value else { return false };
+    if bytes.len() > MAX_TEXT {
+        *bytes = format!("{} bytes", bytes.len()).into();
+    }
+    true
 }
 
 /// Hides a value, and every text inside it.

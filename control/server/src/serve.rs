@@ -37,7 +37,7 @@ use crate::metrics::{CountingSink, Metrics, Sources, counted};
 use crate::ports::{listen, reachable, serve_grpc, serve_http};
 use crate::proxies;
 use crate::published::Published;
-use crate::rest::{self, HostGuard, Sync, Uses};
+use crate::rest::{self, HostGuard, Own, Served, Sync, Uses};
 use crate::review::Reviewer;
 use crate::statuses::StatusWriter;
 use crate::tls_files;
@@ -168,7 +168,7 @@ async fn start(
         store: store.clone(),
         published: reports.clone(),
         keys: key_view.clone(),
-        xds,
+        xds: xds.clone(),
         ads: ads.clone(),
         workers: workers.clone(),
     };
@@ -224,7 +224,8 @@ async fn start(
     let guard = HostGuard::of(args.rest);
     let gatekeeper = Gatekeeper::new(exposure.rules, tokens);
     let authorizer = Arc::new(gatekeeper.clone());
-    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, sync, uses);
+    let own = Own { sync, uses, served: Served { xds, gate: authorizer.clone() } };
+    let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, own);
     let api = counted(access::guarded(api, &gatekeeper), &metrics);
     match rest_tls {
         Some(config) => {

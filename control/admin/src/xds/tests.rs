@@ -3,6 +3,7 @@ use envoy_types::pb::envoy::config::core::v3::{
     AsyncDataSource, DataSource, TransportSocket, TypedExtensionConfig, async_data_source, data_source,
     transport_socket,
 };
+use envoy_types::pb::envoy::config::route::v3::FilterConfig;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
     CommonTlsContext, Secret, TlsCertificate, UpstreamTlsContext, secret,
@@ -84,6 +85,44 @@ fn code_is_cut() {
     };
     let text = shown(&extension).to_string();
     assert!(text.len() < 1_000 && text.contains("characters)"), "{text}");
+}
+
+#[test]
+fn of_the_whole_only_bytes_are_cut() {
+    let text = "policies ".repeat(10_000);
+    let code = DataSource {
+        specifier: Some(data_source::Specifier::InlineBytes(vec![7; 100_000])),
+        ..DataSource::default()
+    };
+    let vm = VmConfig {
+        vm_id: text.clone(),
+        code: Some(AsyncDataSource { specifier: Some(async_data_source::Specifier::Local(code)) }),
+        ..VmConfig::default()
+    };
+    let plugin = PluginConfig { vm: Some(plugin_config::Vm::VmConfig(vm)), ..PluginConfig::default() };
+    let packed = packed(&Wasm { config: Some(plugin) });
+    let extension = TypedExtensionConfig { name: "filter".to_owned(), typed_config: Some(packed) };
+    let shown = whole(&TypedExtensionConfig::type_url(), &extension.encode_to_vec().into());
+    let vm = &shown["typedConfig"]["config"]["vmConfig"];
+    assert_eq!(vm["vmId"], text);
+    // "100000 bytes", as protobuf writes bytes.
+    assert_eq!(vm["code"]["local"]["inlineBytes"], "MTAwMDAwIGJ5dGVz");
+}
+
+#[test]
+fn nor_does_the_whole_show_a_private_key() {
+    let secret = Secret { name: "web".to_owned(), r#type: Some(secret::Type::TlsCertificate(certificate())) };
+    let shown = whole(&Secret::type_url(), &secret.encode_to_vec().into());
+    assert!(!shown.to_string().contains(KEY), "{shown}");
+    assert_eq!(shown["tlsCertificate"]["certificateChain"]["inlineString"], "chain");
+}
+
+#[test]
+fn what_is_packed_and_empty_is_shown_as_an_empty_text() {
+    let route = FilterConfig { config: Some(Any::default()), ..FilterConfig::default() };
+    let empty = json!({ "@type": "type.googleapis.com/google.protobuf.StringValue", "value": "" });
+    assert_eq!(shown(&route)["config"], empty);
+    assert_eq!(whole(&FilterConfig::type_url(), &route.encode_to_vec().into())["config"], empty);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod guard;
 mod proxies;
+mod served;
 mod sync;
 mod usage;
 mod version;
@@ -24,6 +25,7 @@ use tokio::sync::watch;
 use crate::published::Published;
 
 pub(crate) use guard::HostGuard;
+pub(crate) use served::Served;
 pub(crate) use sync::Sync;
 pub(crate) use usage::Uses;
 
@@ -39,6 +41,13 @@ struct Derived {
     system_namespace: Arc<str>,
 }
 
+/// What the paths beside the resource API ask.
+pub(crate) struct Own {
+    pub(crate) sync: Sync,
+    pub(crate) uses: Uses,
+    pub(crate) served: Served,
+}
+
 /// Everything on the port. `guard` decides which `Host` headers are answered.
 pub(crate) fn router(
     writer: Writer,
@@ -46,9 +55,9 @@ pub(crate) fn router(
     published: Reports,
     system_namespace: &str,
     guard: HostGuard,
-    sync: Sync,
-    uses: Uses,
+    own: Own,
 ) -> Router {
+    let Own { sync, uses, served } = own;
     let derived = Derived { published: published.clone(), system_namespace: system_namespace.into() };
     let confirm = Arc::new(sync.workers.clone());
     let api = Api::new(writer, Arc::new(derived), Arc::clone(&authorizer)).confirmed_by(confirm);
@@ -61,6 +70,7 @@ pub(crate) fn router(
         .merge(Router::new().route(proxies::PATH, get(proxies::proxies)).with_state(connected))
         .merge(whose)
         .merge(Router::new().route(usage::PATH, get(usage::usage)).with_state(uses))
+        .merge(Router::new().route(served::PATH, get(served::served)).with_state(served))
         .layer(Extension(authorizer));
     let known = proof.fallback_service(api.router()).layer(axum::middleware::map_response(version::say));
     let all = Router::new()

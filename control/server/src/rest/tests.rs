@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use axum::http::HeaderMap;
+use keyward_admin::{Gate, Need, Refusal, Who};
 use keyward_api::{AuditLog, Everybody, Origin, Writer};
 use keyward_keys::SessionEvent;
 use keyward_resource::{ObjectKey, Reports};
@@ -14,7 +16,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use super::{HostGuard, Sync, Uses, router};
+use super::{HostGuard, Own, Served, Sync, Uses, router};
 use crate::published::Published;
 use crate::usage::Usage;
 use crate::workers::WorkersHandle;
@@ -27,6 +29,15 @@ struct Server {
     published: watch::Sender<Arc<Published>>,
     workers: WorkersHandle,
     _folder: TempDir,
+}
+
+/// Admits nobody.
+struct Nobody;
+
+impl Gate for Nobody {
+    fn admit(&self, _: Need, _: &HeaderMap, _: Option<SocketAddr>) -> Result<Who, Refusal> {
+        Err(Refusal { code: axum::http::StatusCode::FORBIDDEN, message: "nobody may".to_owned() })
+    }
 }
 
 impl Server {
@@ -42,7 +53,9 @@ impl Server {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = UsageFile::open(&folder.path().join("usage.db")).expect("a file");
         let uses = Uses { usage: Usage::new(file).expect("a new file"), published: reports.clone() };
-        let router = router(writer, Arc::new(Everybody), reports, "keyward-system", guard, sync, uses);
+        let served = Served { xds: keyward_xds::Cache::new(), gate: Arc::new(Nobody) };
+        let own = Own { sync, uses, served };
+        let router = router(writer, Arc::new(Everybody), reports, "keyward-system", guard, own);
         let listener =
             TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a free port");
         let address = listener.local_addr().expect("a bound port");
@@ -100,6 +113,13 @@ async fn the_port_says_whether_the_server_is_well_and_ready() {
     server.published.send_replace(Arc::new(published));
     assert_eq!(server.get("/readyz").await.0, StatusCode::OK);
     assert_eq!(server.get("/api/v1/namespaces/default").await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn what_is_served_is_for_whoever_is_admitted() {
+    let server = Server::start().await;
+    let (code, status) = server.get("/keyward/v1/served?role=a~b").await;
+    assert!(code == StatusCode::FORBIDDEN && status.contains("nobody may"), "{code} {status}");
 }
 
 #[tokio::test]
