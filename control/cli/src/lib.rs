@@ -15,12 +15,15 @@
 mod client;
 mod completion;
 mod create;
+mod delete;
 mod filter;
+mod get;
 mod key;
 mod kind;
 mod lifetime;
 mod output;
 mod pki;
+mod print;
 mod proxy;
 mod remote;
 mod secret;
@@ -49,6 +52,12 @@ pub enum Command {
     /// Creates resources on a server.
     #[command(subcommand)]
     Create(create::Command),
+    /// Shows objects on a server.
+    #[command(after_help = get::EXAMPLES)]
+    Get(Box<get::GetArgs>),
+    /// Deletes objects on a server.
+    #[command(after_help = delete::EXAMPLES)]
+    Delete(delete::DeleteArgs),
     /// The keys on a server, and their lives.
     #[command(subcommand)]
     Secret(secret::Command),
@@ -89,6 +98,8 @@ pub async fn run(command: Command, program: &Program<'_>) -> anyhow::Result<()> 
         Command::Token(command) => token::run(command, now, &mut output),
         Command::Pki(command) => pki::run(command, now, &mut output),
         Command::Create(command) => create::run(command, now, &mut output).await,
+        Command::Get(args) => get::run(&args, now, &mut output).await,
+        Command::Delete(args) => delete::run(&args, &mut output).await,
         Command::Secret(command) => secret::run(command, now, &mut output).await,
         Command::Proxy(command) => proxy::run(command, &mut output).await,
         Command::Filter(command) => filter::run(command, program.module, &mut output),
