@@ -4,6 +4,7 @@
 //! keyward token create|list|delete ─▶ tokens.json in the data folder
 //! keyward pki init|proxy|renew|revoke ─▶ certificates, keys and bootstrap files in the PKI folder
 //! keyward validate PATH            ─▶ what a server would say of these files, without one
+//! keyward translate -f PATH        ─▶ what it would tell proxies of them
 //! keyward filter digest|config|check|wasm ─▶ what a filter without a server needs
 //! keyward create, secret, version  ─▶ Client ─▶ the REST API of a server
 //! keyward completion SHELL         ─▶ a script for a shell
@@ -29,6 +30,7 @@ mod remote;
 mod secret;
 mod sheet;
 mod token;
+mod translate;
 mod validate;
 mod version;
 mod wait;
@@ -69,6 +71,9 @@ pub enum Command {
     Filter(filter::Command),
     /// Checks resource files as a server that follows them would; exit code 1 when anything is wrong.
     Validate(validate::ValidateArgs),
+    /// Translates resource files into what proxies would be told, without a server.
+    #[command(after_help = translate::EXAMPLES)]
+    Translate(translate::TranslateArgs),
     /// Shows the version of this program and that of the server.
     #[command(after_help = version::EXAMPLES)]
     Version(version::VersionArgs),
@@ -104,6 +109,7 @@ pub async fn run(command: Command, program: &Program<'_>) -> anyhow::Result<()> 
         Command::Proxy(command) => proxy::run(command, &mut output).await,
         Command::Filter(command) => filter::run(command, program.module, &mut output),
         Command::Validate(args) => validate::run(&args, &mut output),
+        Command::Translate(args) => translate::run(&args, program, &mut output),
         Command::Version(args) => version::run(&args, &mut output).await,
         Command::Completion(args) => completion::run(&args, program, &mut output),
     }

@@ -97,7 +97,11 @@ fn show(format: Format, versions: &Versions, output: &mut Output) -> anyhow::Res
         Format::Table => {
             let mut table = Table::new(&["", "VERSION", "URL"]);
             let mut row = |name: &str, version: &Version| {
-                table.row([name.to_owned(), version.version.clone(), version.url.clone().unwrap_or_default()]);
+                table.row([
+                    name.to_owned(),
+                    version.version.clone(),
+                    version.url.clone().unwrap_or_default(),
+                ]);
             };
             row("client", &versions.client);
             if let Some(server) = &versions.server {
