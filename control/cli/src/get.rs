@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use keyward_resource::Kind;
 use serde_json::Value;
 
-use self::format::Format;
+pub(crate) use self::format::Format;
 use crate::kind::{named, several};
 use crate::output::{Output, yaml};
 use crate::print::{Form, View, documents, routes, routes_of, table};

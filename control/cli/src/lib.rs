@@ -6,13 +6,14 @@
 //! keyward validate PATH            ─▶ what a server would say of these files, without one
 //! keyward translate -f PATH        ─▶ what it would tell proxies of them
 //! keyward filter digest|config|check|wasm ─▶ what a filter without a server needs
-//! keyward create, secret, version  ─▶ Client ─▶ the REST API of a server
+//! keyward create, add, remove, route, secret, version ─▶ Client ─▶ the REST API of a server
 //! keyward completion SHELL         ─▶ a script for a shell
 //! ```
 //!
 //! One file a verb. Data goes to standard output, everything else to standard error, so that the
 //! output of a command can be the input of another. A reader that has seen enough is no error.
 
+mod add;
 mod client;
 mod completion;
 mod create;
@@ -26,9 +27,14 @@ mod output;
 mod pki;
 mod print;
 mod proxy;
+mod reference;
 mod remote;
+mod remove;
+mod route;
+mod routes;
 mod secret;
 mod sheet;
+mod shown;
 mod token;
 mod translate;
 mod validate;
@@ -52,8 +58,17 @@ pub enum Command {
     #[command(subcommand)]
     Pki(pki::Command),
     /// Creates resources on a server.
-    #[command(subcommand)]
+    #[command(subcommand, visible_alias = "c")]
     Create(create::Command),
+    /// Adds a route to a virtual service.
+    #[command(subcommand, visible_alias = "a")]
+    Add(add::Command),
+    /// Removes a route of a virtual service.
+    #[command(subcommand, visible_alias = "rm")]
+    Remove(remove::Command),
+    /// Brings the routes of a virtual service into order.
+    #[command(subcommand, visible_alias = "rt")]
+    Route(route::Command),
     /// Shows objects on a server.
     #[command(after_help = get::EXAMPLES)]
     Get(Box<get::GetArgs>),
@@ -75,7 +90,7 @@ pub enum Command {
     #[command(after_help = translate::EXAMPLES)]
     Translate(translate::TranslateArgs),
     /// Shows the version of this program and that of the server.
-    #[command(after_help = version::EXAMPLES)]
+    #[command(visible_alias = "v", after_help = version::EXAMPLES)]
     Version(version::VersionArgs),
     /// Writes the script with which a shell completes commands.
     #[command(after_help = completion::EXAMPLES)]
@@ -103,6 +118,9 @@ pub async fn run(command: Command, program: &Program<'_>) -> anyhow::Result<()> 
         Command::Token(command) => token::run(command, now, &mut output),
         Command::Pki(command) => pki::run(command, now, &mut output),
         Command::Create(command) => create::run(command, now, &mut output).await,
+        Command::Add(command) => add::run(command, now, &mut output).await,
+        Command::Remove(command) => remove::run(command, now, &mut output).await,
+        Command::Route(command) => route::run(command, now, &mut output).await,
         Command::Get(args) => get::run(&args, now, &mut output).await,
         Command::Delete(args) => delete::run(&args, &mut output).await,
         Command::Secret(command) => secret::run(command, now, &mut output).await,
