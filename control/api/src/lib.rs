@@ -49,5 +49,6 @@ pub use origin::Origin;
 pub use request::MAX_BODY;
 pub use review::{Proposed, Review};
 pub use stored::{Stored, Unreadable};
+pub use table::age;
 pub use target::{Part, Target};
 pub use writer::{Effect, FieldValidation, Preconditions, StatusWrite, WriteOptions, Writer, Written};

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use keyward_resource::{ApiStatus, Kind};
 use serde_json::{Map, Value, json};
 
+pub use self::age::since as age;
 use self::columns::{Column, columns_of};
 use crate::accept::{Accept, Range};
 

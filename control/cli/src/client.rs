@@ -10,6 +10,7 @@ mod place;
 mod target;
 mod text;
 mod tls;
+mod version;
 
 use std::time::Duration;
 
@@ -25,9 +26,10 @@ use serde_json::Value;
 
 pub(crate) use answer::{Answer, Refusal};
 pub(crate) use error::ClientError;
-pub(crate) use place::{Place, Secrets, query};
+pub(crate) use place::{Collection, Place, query};
 pub(crate) use target::{Environment, ServerArgs, Target};
 pub(crate) use text::{Stream, Text};
+pub(crate) use version::{VERSION, VERSION_HEADER};
 
 /// How long a connection may take.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -44,6 +46,7 @@ pub(crate) struct Client {
     http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     server: String,
     authorization: Option<HeaderValue>,
+    notice: version::Notice,
 }
 
 /// How a change is made.
@@ -67,7 +70,12 @@ impl Client {
         let https = tls::connector(target.ca.as_deref(), target.is_https(), http)?;
         let authorization = target.token.as_ref().map(target::Token::header).transpose()?;
         let http = legacy::Client::builder(TokioExecutor::new()).build(https);
-        Ok(Self { http, server: target.server.clone(), authorization })
+        Ok(Self { http, server: target.server.clone(), authorization, notice: version::Notice::default() })
+    }
+
+    /// The URL of the server.
+    pub(crate) fn server(&self) -> &str {
+        &self.server
     }
 
     /// Reads something.
@@ -101,6 +109,32 @@ impl Client {
     ) -> Result<Answer, ClientError> {
         let body = Some(("application/merge-patch+json", patch));
         self.change(Method::PATCH, path, body, manner).await
+    }
+
+    /// Replaces an object by another version of it.
+    pub(crate) async fn replace(
+        &self,
+        path: &str,
+        object: &Value,
+        manner: Manner,
+    ) -> Result<Answer, ClientError> {
+        let body = Some(("application/json", object));
+        self.change(Method::PUT, path, body, manner).await
+    }
+
+    /// Applies what is wanted of an object, and creates it where there is none: server-side apply. What this
+    /// client applied before and does not any more is removed. `force` takes fields from others who have
+    /// them, where the answer would be a conflict.
+    pub(crate) async fn apply(
+        &self,
+        path: &str,
+        object: &Value,
+        force: bool,
+        manner: Manner,
+    ) -> Result<Answer, ClientError> {
+        let path = if force { query(path, &[("force", "true")]) } else { path.to_owned() };
+        let body = Some(("application/apply-patch+yaml", object));
+        self.change(Method::PATCH, &path, body, manner).await
     }
 
     /// Deletes an object.
@@ -168,12 +202,13 @@ impl Client {
             .await
             .map_err(|source| ClientError::of_connection(server(), source))?;
         let (head, body) = response.into_parts();
+        self.notice.compare(&self.server, &head.headers);
         let body = Limited::new(body, LONGEST_ANSWER).collect().await;
         let bytes = body.map_err(|source| ClientError::Broken { server: server(), source })?.to_bytes();
         let value: Option<Value> = serde_json::from_slice(&bytes).ok();
         if head.status.is_success() {
             let body = value.ok_or_else(|| ClientError::NotOurs { server: server() })?;
-            return Ok(Answer { headers: head.headers, body });
+            return Ok(Answer { code: head.status, headers: head.headers, body });
         }
         let refusal = Refusal::read(head.status, value.unwrap_or_default());
         Err(match head.status {

@@ -4,26 +4,41 @@
 //! keyward token create|list|delete ─▶ tokens.json in the data folder
 //! keyward pki init|proxy|renew|revoke ─▶ certificates, keys and bootstrap files in the PKI folder
 //! keyward validate PATH            ─▶ what a server would say of these files, without one
+//! keyward translate -f PATH        ─▶ what it would tell proxies of them
 //! keyward filter digest|config|check|wasm ─▶ what a filter without a server needs
-//! keyward create, secret           ─▶ Client ─▶ the REST API of a server
+//! keyward create, add, remove, route, secret, version ─▶ Client ─▶ the REST API of a server
+//! keyward completion SHELL         ─▶ a script for a shell
 //! ```
 //!
 //! One file a verb. Data goes to standard output, everything else to standard error, so that the
 //! output of a command can be the input of another. A reader that has seen enough is no error.
 
+mod add;
 mod client;
+mod completion;
 mod create;
+mod delete;
 mod filter;
+mod get;
 mod key;
+mod kind;
 mod lifetime;
 mod output;
 mod pki;
+mod print;
 mod proxy;
+mod reference;
 mod remote;
+mod remove;
+mod route;
+mod routes;
 mod secret;
 mod sheet;
+mod shown;
 mod token;
+mod translate;
 mod validate;
+mod version;
 mod wait;
 
 use std::process::ExitCode;
@@ -43,8 +58,23 @@ pub enum Command {
     #[command(subcommand)]
     Pki(pki::Command),
     /// Creates resources on a server.
-    #[command(subcommand)]
+    #[command(subcommand, visible_alias = "c")]
     Create(create::Command),
+    /// Adds a route to a virtual service.
+    #[command(subcommand, visible_alias = "a")]
+    Add(add::Command),
+    /// Removes a route of a virtual service.
+    #[command(subcommand, visible_alias = "rm")]
+    Remove(remove::Command),
+    /// Brings the routes of a virtual service into order.
+    #[command(subcommand, visible_alias = "rt")]
+    Route(route::Command),
+    /// Shows objects on a server.
+    #[command(after_help = get::EXAMPLES)]
+    Get(Box<get::GetArgs>),
+    /// Deletes objects on a server.
+    #[command(after_help = delete::EXAMPLES)]
+    Delete(delete::DeleteArgs),
     /// The keys on a server, and their lives.
     #[command(subcommand)]
     Secret(secret::Command),
@@ -56,24 +86,50 @@ pub enum Command {
     Filter(filter::Command),
     /// Checks resource files as a server that follows them would; exit code 1 when anything is wrong.
     Validate(validate::ValidateArgs),
+    /// Translates resource files into what proxies would be told, without a server.
+    #[command(after_help = translate::EXAMPLES)]
+    Translate(translate::TranslateArgs),
+    /// Shows the version of this program and that of the server.
+    #[command(visible_alias = "v", after_help = version::EXAMPLES)]
+    Version(version::VersionArgs),
+    /// Writes the script with which a shell completes commands.
+    #[command(after_help = completion::EXAMPLES)]
+    Completion(completion::CompletionArgs),
 }
 
-/// Does what a command says. `module` is the filter module.
+/// The program that the commands are a part of.
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    /// The filter module.
+    pub module: &'a [u8],
+    /// All its commands.
+    pub grammar: fn() -> clap::Command,
+}
+
+/// Does what a command says.
 ///
 /// # Errors
 ///
 /// When that is not possible; for people, with a hint where there is one.
-pub async fn run(command: Command, module: &[u8]) -> anyhow::Result<()> {
+pub async fn run(command: Command, program: &Program<'_>) -> anyhow::Result<()> {
     let mut output = Output::standard();
     let now = Timestamp::now();
     match command {
         Command::Token(command) => token::run(command, now, &mut output),
         Command::Pki(command) => pki::run(command, now, &mut output),
         Command::Create(command) => create::run(command, now, &mut output).await,
+        Command::Add(command) => add::run(command, now, &mut output).await,
+        Command::Remove(command) => remove::run(command, now, &mut output).await,
+        Command::Route(command) => route::run(command, now, &mut output).await,
+        Command::Get(args) => get::run(&args, now, &mut output).await,
+        Command::Delete(args) => delete::run(&args, &mut output).await,
         Command::Secret(command) => secret::run(command, now, &mut output).await,
         Command::Proxy(command) => proxy::run(command, now, &mut output).await,
-        Command::Filter(command) => filter::run(command, module, &mut output),
+        Command::Filter(command) => filter::run(command, program.module, &mut output),
         Command::Validate(args) => validate::run(&args, &mut output),
+        Command::Translate(args) => translate::run(&args, program, &mut output),
+        Command::Version(args) => version::run(&args, &mut output).await,
+        Command::Completion(args) => completion::run(&args, program, &mut output),
     }
 }
 

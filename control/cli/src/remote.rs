@@ -1,9 +1,13 @@
 //! What every command that talks to a server has in common.
 
 use clap::Args;
+use keyward_resource::Kind;
 use serde_json::Value;
 
-use crate::client::{Answer, Client, ClientError, Environment, Place, Secrets, ServerArgs, Target};
+use crate::client::{
+    Answer, Client, ClientError, Collection, Environment, Manner, Place, ServerArgs, Target,
+};
+use crate::kind::several;
 
 /// Objects in a page of a list.
 const PAGE: &str = "1000";
@@ -39,9 +43,8 @@ impl RemoteArgs {
 
     /// The server that is meant. Nothing is sent to it yet.
     pub(crate) fn connect(&self) -> Result<Remote, ClientError> {
-        let target = self.server.target(&Environment::of_process())?;
-        let namespace = self.namespace.clone().unwrap_or_else(|| target.namespace.clone());
-        Ok(Remote { client: Client::new(&target)?, namespace })
+        let target = self.target()?;
+        Ok(Remote { client: Client::new(&target)?, namespace: target.namespace })
     }
 }
 
@@ -50,7 +53,53 @@ impl RemoteArgs {
 impl Remote {
     /// Where the Secret of this name is.
     pub(crate) fn place(&self, name: &str) -> Place {
-        Place { namespace: self.namespace.clone(), name: name.to_owned() }
+        Place::of_secret(&self.namespace, name)
+    }
+
+    /// Where the object of this kind and name is.
+    pub(crate) fn place_of(&self, kind: &'static Kind, name: &str) -> Place {
+        Place::of(kind, &self.namespace, name)
+    }
+
+    /// An object.
+    pub(crate) async fn object(&self, place: &Place) -> anyhow::Result<Value> {
+        match self.find(place).await? {
+            Some(object) => Ok(object),
+            None => Err(lacking(place)),
+        }
+    }
+
+    /// An object, if it is there.
+    pub(crate) async fn find(&self, place: &Place) -> Result<Option<Value>, ClientError> {
+        match self.client.get(&place.path()).await {
+            Ok(Answer { body, .. }) => Ok(Some(body)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Creates an object, where its place says; answers with what the server made of it.
+    pub(crate) async fn create(
+        &self,
+        place: &Place,
+        object: &Value,
+        manner: Manner,
+    ) -> Result<Answer, ClientError> {
+        self.client.create(&place.collection().path(), object, manner).await
+    }
+
+    /// The objects of a kind, of a namespace or of all, in the order of their names.
+    pub(crate) async fn list(
+        &self,
+        kind: &'static Kind,
+        namespace: Option<&str>,
+        labels: Option<&str>,
+    ) -> Result<Vec<Value>, ClientError> {
+        let collection = Collection::of(kind, namespace);
+        let selection: Vec<_> = labels.map(|labels| ("labelSelector", labels)).into_iter().collect();
+        let mut all = Vec::new();
+        self.pages(&collection, &selection, |mut page| all.append(&mut page)).await?;
+        Ok(all)
     }
 
     /// A Secret.
@@ -69,22 +118,49 @@ impl Remote {
         labels: Option<&str>,
         mut take: impl FnMut(&[Value]),
     ) -> Result<(), ClientError> {
-        let secrets = Secrets::of(namespace);
+        let mut selection = vec![("fieldSelector", "type=extauth.keyward.io/apikey")];
+        selection.extend(labels.map(|labels| ("labelSelector", labels)));
+        self.pages(&Collection::of_secrets(namespace), &selection, |page| take(&page)).await
+    }
+
+    /// Reads a collection page by page.
+    pub(crate) async fn pages(
+        &self,
+        collection: &Collection,
+        selection: &[(&str, &str)],
+        mut take: impl FnMut(Vec<Value>),
+    ) -> Result<(), ClientError> {
         let mut token = String::new();
         loop {
-            let mut pairs = vec![("limit", PAGE), ("fieldSelector", "type=extauth.keyward.io/apikey")];
-            pairs.extend(labels.map(|labels| ("labelSelector", labels)));
+            let mut pairs = vec![("limit", PAGE)];
+            pairs.extend_from_slice(selection);
             if !token.is_empty() {
                 pairs.push(("continue", &token));
             }
-            let list = self.client.get(&secrets.query(&pairs)).await?.body;
-            take(list["items"].as_array().map(Vec::as_slice).unwrap_or_default());
+            let mut list = self.client.get(&collection.query(&pairs)).await?.body;
+            let items = match list["items"].take() {
+                Value::Array(items) => items,
+                _ => Vec::new(),
+            };
+            take(items);
             match list["metadata"]["continue"].as_str() {
                 Some(next) if !next.is_empty() => token = next.to_owned(),
                 _ => return Ok(()),
             }
         }
     }
+}
+
+/// There is no such object.
+pub(crate) fn lacking(place: &Place) -> anyhow::Error {
+    let (kind, plural) = (place.kind, place.kind.plural);
+    let everywhere = if kind.is_namespaced() { " -A" } else { "" };
+    let namespace = if kind.is_namespaced() { "; -n names the namespace" } else { "" };
+    anyhow::anyhow!(
+        "there is no {} {place}\nhint: `keyward get {plural}{everywhere}` shows all {}{namespace}",
+        kind.name,
+        several(kind)
+    )
 }
 
 /// There is no such Secret.

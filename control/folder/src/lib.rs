@@ -36,6 +36,6 @@ mod scan;
 mod sync;
 mod watcher;
 
-pub use follow::{Folder, OpenError, check};
+pub use follow::{Folder, OpenError, check, read};
 pub use mark::MANAGER;
 pub use problem::{Problem, Report};

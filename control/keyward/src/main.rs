@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use keyward_server::{LogFormat, ServeArgs, logging};
 
 /// The filter module, built before this binary (see build.rs).
@@ -34,7 +34,9 @@ async fn run(command: Command) -> anyhow::Result<()> {
             let logs = logging::init(&args.log_level, args.log_format)?;
             keyward_server::serve(*args, FILTER.into(), logs).await
         }
-        Command::Client(command) => keyward_cli::run(command, FILTER).await,
+        Command::Client(command) => {
+            keyward_cli::run(command, &keyward_cli::Program { module: FILTER, grammar: Cli::command }).await
+        }
         Command::DemoUpstream(args) => {
             logging::init("info", LogFormat::Text)?;
             keyward_demo::upstream(args).await

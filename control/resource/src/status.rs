@@ -101,9 +101,6 @@ static CONDITION: Message = Message {
     unsupported: &[],
 };
 
-/// What is said of an object without a report.
-const NOT_YET: &str = "the control server has not looked at it yet";
-
 const STATES: &[&str] = &["Pending", "Accepted", "Warning", "Rejected"];
 
 /// The reasons as one sentence, not too long.
@@ -139,6 +136,9 @@ fn since<'a>(previous: Option<&'a Value>, status: &str, now: &'a str) -> &'a str
 // === impl Saying ===
 
 impl Saying<'_> {
+    /// What is said of an object without a report.
+    pub const NOT_YET: &'static str = "the control server has not looked at it yet";
+
     /// The status that says it: the original product's form, with the state in front, and conditions
     /// beside it. `previous` is the status before, `now` the time, RFC 3339: they tell since when a
     /// condition is as it is.
@@ -146,7 +146,7 @@ impl Saying<'_> {
     pub fn status(&self, previous: Option<&Value>, now: &str) -> Value {
         let Self { system_namespace, generation, report, proxies } = self;
         let state = report.map_or("Pending", |report| report.state.as_str());
-        let reason = report.map_or_else(|| NOT_YET.to_owned(), |report| cut(&report.reasons));
+        let reason = report.map_or_else(|| Self::NOT_YET.to_owned(), |report| cut(&report.reasons));
         let mut one = json!({ "state": state, "reason": reason, "reportedBy": REPORTED_BY });
         if !proxies.is_empty() {
             let name = |proxy: &str| format!("*v1.Proxy.{proxy}_{system_namespace}");

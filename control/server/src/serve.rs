@@ -9,8 +9,8 @@ use anyhow::{Context as _, anyhow, bail};
 use bytes::Bytes;
 use jiff::Timestamp;
 use keyward_access::TokenFile;
-use keyward_api::{Origin, Writer};
 use keyward_admin::proxy::ProxyAdmin;
+use keyward_api::{Origin, Writer};
 use keyward_bootstrap::{Admin, BootstrapOptions, CONTROL_CLUSTER};
 use keyward_folder::Folder as ResourceFolder;
 use keyward_keys::KeyView;
@@ -242,7 +242,9 @@ async fn start(
         logging: Arc::new(logs),
         metrics: metrics.clone(),
         snapshots: Arc::new(views),
-        proxy: supervised.as_ref().map(|supervised| Arc::new(supervised.admin.clone()) as Arc<dyn ProxyAdmin>),
+        proxy: supervised
+            .as_ref()
+            .map(|supervised| Arc::new(supervised.admin.clone()) as Arc<dyn ProxyAdmin>),
         published: reports.clone(),
         dev_mode_problem,
         rules: exposure.admin,

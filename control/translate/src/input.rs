@@ -172,6 +172,30 @@ impl Default for Routing {
 // === impl Input ===
 
 impl Input {
+    /// Takes an object in. Kinds that are not translated make no difference: keys go other ways.
+    pub fn put(&mut self, resource: Resource) {
+        let id = resource.meta().object_ref();
+        match resource {
+            Resource::Gateway(gateway) => drop(self.gateways.insert(id, Arc::new(gateway))),
+            Resource::VirtualService(service) => drop(self.virtual_services.insert(id, Arc::new(service))),
+            Resource::RouteTable(table) => drop(self.route_tables.insert(id, Arc::new(table))),
+            Resource::VirtualHostOption(shared) => {
+                drop(self.virtual_host_options.insert(id, Arc::new(shared)));
+            }
+            Resource::RouteOption(shared) => drop(self.route_options.insert(id, Arc::new(shared))),
+            Resource::Upstream(upstream) => drop(self.upstreams.insert(id, Arc::new(upstream))),
+            Resource::UpstreamGroup(group) => drop(self.upstream_groups.insert(id, Arc::new(group))),
+            Resource::AuthConfig(config) => drop(self.auth_configs.insert(id, Arc::new(config))),
+            Resource::Settings(settings) => drop(self.settings.insert(id, Arc::new(settings))),
+            Resource::TlsSecret(secret) => drop(self.tls_secrets.insert(id, Arc::new(secret))),
+            Resource::Namespace(_)
+            | Resource::ApiKeySecret(_)
+            | Resource::OtherSecret(_)
+            | Resource::RateLimitConfig(_)
+            | Resource::Proxy(_) => {}
+        }
+    }
+
     /// Leaves out everything in a namespace.
     pub fn empty(&mut self, namespace: &str) {
         fn empty<T>(all: &mut BTreeMap<ObjectRef, Arc<T>>, namespace: &str) {

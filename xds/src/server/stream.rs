@@ -6,9 +6,9 @@ use crate::{
     error::SessionError,
     event::{Event, Output},
     memory::Memory,
+    node,
     registry::{SharedMemory, lock},
     snapshot::Snapshot,
-    node,
     status::{ClientId, ClientStatus, Source, Standing},
     text::printable,
 };

@@ -127,7 +127,9 @@ async fn set(front: &Front, asked: Asked, who: Who) -> Response {
     let (name, value) = match asked {
         Asked::List => return ask(front, "", None).await,
         Asked::All(level) if front.manner.allow_header_logging => ("level".to_owned(), level),
-        Asked::All(level) if matches!(level.as_str(), "debug" | "trace") => return all(front, &level, who).await,
+        Asked::All(level) if matches!(level.as_str(), "debug" | "trace") => {
+            return all(front, &level, who).await;
+        }
         Asked::All(level) => ("level".to_owned(), level),
         Asked::One(name, value) => (name, value),
     };

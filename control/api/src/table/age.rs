@@ -8,7 +8,8 @@ const DAY: i64 = 24 * HOUR;
 const YEAR: i64 = 365 * DAY;
 
 /// How long ago a time was that an object holds.
-pub(super) fn since(time: Option<&str>, now: Timestamp) -> String {
+#[must_use]
+pub fn since(time: Option<&str>, now: Timestamp) -> String {
     match time.and_then(|time| time.parse::<Timestamp>().ok()) {
         Some(time) => shown(now.as_second() - time.as_second()),
         None => "<unknown>".to_owned(),

@@ -2,11 +2,14 @@
 
 use http::header::WARNING;
 use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
 use serde_json::Value;
 
 /// An answer of success.
 #[derive(Debug)]
 pub(crate) struct Answer {
+    /// The HTTP status.
+    pub(crate) code: StatusCode,
     /// Its headers.
     pub(crate) headers: HeaderMap,
     /// Its body.
@@ -22,6 +25,22 @@ pub(crate) struct Refusal {
     pub(crate) reason: String,
     /// For people.
     pub(crate) message: String,
+    /// Each mistake for itself.
+    pub(crate) causes: Vec<Cause>,
+}
+
+/// One thing that is wrong with what was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct Cause {
+    /// For programs: `FieldValueInvalid`.
+    #[serde(default)]
+    pub(crate) reason: String,
+    /// For people.
+    #[serde(default)]
+    pub(crate) message: String,
+    /// Where it is: `spec.virtualHost.domains[0]`.
+    #[serde(default)]
+    pub(crate) field: String,
 }
 
 // === impl Answer ===
@@ -52,6 +71,7 @@ impl Refusal {
             code,
             reason: text("reason").unwrap_or_default(),
             message: text("message").unwrap_or_else(|| format!("it answered {code}")),
+            causes: Vec::<Cause>::deserialize(&body["details"]["causes"]).unwrap_or_default(),
         }
     }
 }

@@ -125,7 +125,12 @@ fn known(names: &[String]) -> String {
 
 fn hint(refusal: &Refusal) -> &'static str {
     match refusal.code {
-        StatusCode::FORBIDDEN => "\nhint: keys are for admins: use a token of that role",
+        StatusCode::FORBIDDEN if refusal.message.starts_with("secrets") => {
+            "\nhint: keys are for admins: use a token of that role"
+        }
+        StatusCode::FORBIDDEN => {
+            "\nhint: use another token: `keyward token create --help` says which roles there are"
+        }
         _ => "",
     }
 }
@@ -177,6 +182,11 @@ impl ClientError {
     /// Whether a change may have been made all the same.
     pub(crate) fn is_unclear(&self) -> bool {
         matches!(self, Self::Broken { .. } | Self::Slow { .. })
+    }
+
+    /// Whether everything else that is asked of this server would fail, too.
+    pub(crate) fn is_about_the_server(&self) -> bool {
+        !matches!(self, Self::Refused { .. })
     }
 
     /// Whether there is no such object.

@@ -99,8 +99,7 @@ pub(super) async fn run(args: &CreateArgs, now: Timestamp, output: &mut Output) 
     }
     let place = remote.place(name);
     let manner = Manner { dry_run: false, wait: args.wait.limit() };
-    let collection = crate::client::Secrets::of(Some(&remote.namespace)).path();
-    let answer = match remote.client.create(&collection, &admitted, manner).await {
+    let answer = match remote.client.create(&place.collection().path(), &admitted, manner).await {
         Err(error) if error.is_exists() => {
             bail!("{error}\nhint: `keyward secret apikey rotate {name} --overlap 24h` gives it a new key")
         }

@@ -19,16 +19,16 @@ fn it_is_pending_until_there_is_a_report() {
         status,
         json!({
             "state": "Pending",
-            "reason": NOT_YET,
+            "reason": Saying::NOT_YET,
             "observedGeneration": 3,
             "statuses": {
-                "keyward-system": { "state": "Pending", "reason": NOT_YET, "reportedBy": "keyward" },
+                "keyward-system": { "state": "Pending", "reason": Saying::NOT_YET, "reportedBy": "keyward" },
             },
             "conditions": [{
                 "type": "Accepted",
                 "status": "Unknown",
                 "reason": "Pending",
-                "message": NOT_YET,
+                "message": Saying::NOT_YET,
                 "lastTransitionTime": "2026-01-01T00:00:00Z",
                 "observedGeneration": 3,
             }],

@@ -11,11 +11,11 @@ use keyward_filter_core::record::Record as KeyRecord;
 use keyward_keys::{KeyView, Standing, Table, Worker};
 use keyward_resource::{KINDS, Kind, Report, State};
 use keyward_store::{Record, Selector, Store};
+use keyward_translate::proxy::object::object;
 use keyward_xds::{AdsService, Cache, ClientStatus, Source, printable};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
-use crate::proxies;
 use crate::published::Published;
 use crate::workers::WorkersHandle;
 
@@ -228,10 +228,8 @@ impl Views {
 
     fn proxies(&self) -> Result<Shown, Failure> {
         let (status, published) = self.published()?;
-        let proxies = published
-            .told
-            .iter()
-            .filter_map(|(role, proxy)| Some((role.clone(), proxies::object(role, proxy)?)));
+        let proxies =
+            published.told.iter().filter_map(|(role, proxy)| Some((role.clone(), object(role, proxy)?)));
         Ok(Shown { status, data: proxies.collect::<Map<_, _>>().into() })
     }
 

@@ -2,6 +2,7 @@
 
 mod listener;
 pub mod names;
+pub mod object;
 mod route;
 mod secret;
 

@@ -85,10 +85,7 @@ fn file(log: &AccessLog, settings: &Settings) -> FileAccessLog {
             ..DataSource::default()
         }),
     };
-    let format = SubstitutionFormatString {
-        format: Some(format),
-        ..SubstitutionFormatString::default()
-    };
+    let format = SubstitutionFormatString { format: Some(format), ..SubstitutionFormatString::default() };
     FileAccessLog {
         path: log.path.clone(),
         access_log_format: Some(file_access_log::AccessLogFormat::LogFormat(format)),

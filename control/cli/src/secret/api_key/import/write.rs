@@ -16,7 +16,7 @@ use super::check;
 use super::compare::{differences, keep_same_keys, patch};
 use super::progress::Progress;
 use super::tally::{Outcome, Tally};
-use crate::client::{Client, ClientError, Manner, Place, Secrets};
+use crate::client::{Client, ClientError, Manner, Place};
 use crate::key::Entry;
 use crate::sheet::{Reading, Row, Sheet};
 
@@ -136,7 +136,7 @@ impl Writer {
     async fn write(&self, mut row: Row) -> Written {
         let line = row.line;
         let namespace = row.namespace.clone().unwrap_or_else(|| self.namespace.clone());
-        let place = Place { namespace, name: row.name.clone().unwrap_or_default() };
+        let place = Place::of_secret(namespace, row.name.clone().unwrap_or_default());
         let secret = place.to_string();
         let Ok((mut wanted, said)) = check::read(&row, &self.namespace) else {
             // The first pass has read it already.
@@ -173,7 +173,7 @@ impl Writer {
             return self.compare(place, &object, wanted, said).await;
         }
         let manner = Manner { dry_run: self.manners.dry_run, wait: None };
-        let collection = Secrets::of(Some(&place.namespace)).path();
+        let collection = place.collection().path();
         match self.client.create(&collection, wanted, manner).await {
             Ok(_) => {
                 self.is_there.store(false, Ordering::Relaxed);
