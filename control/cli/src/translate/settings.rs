@@ -37,6 +37,8 @@ pub(super) fn usual(system_namespace: &str) -> Settings {
         default_tls_gateway: local(8443),
         one_way_tls: false,
         tls_files: None,
+        log_files: None,
+        access_log: None,
         watch_namespaces: BTreeSet::new(),
         control_cluster: CONTROL_CLUSTER.to_owned(),
         own_ports: own.map(|(port, service)| OwnPort { address: local(port), service }).into(),
