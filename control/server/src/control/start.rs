@@ -18,6 +18,9 @@ use crate::objects::{Effect, Objects};
 /// How many of the last changes are gone through again, as far as the store has them: some tenths of a
 /// second of work, and the store keeps those of five minutes at least.
 const REPLAYED: u64 = 16_384;
+/// So many objects are read at once: of a million Secrets what is stored, and what it says, would be several
+/// times what is kept of them.
+const PAGE: usize = 8_192;
 
 // === impl ControlLoop ===
 
@@ -63,10 +66,23 @@ impl ControlLoop {
         let mut index = KeyIndex::new();
         let mut changes: Vec<Change> = Vec::new();
         for kind in KINDS {
-            let page = self.store.list_at(Selector::kind(kind.name), None, None, past).await?;
-            for record in &page.records {
-                let effect = self.objects.put(record);
-                changes.extend(self.take_note(effect));
+            let mut after = None;
+            loop {
+                let page = self.store.list_at(Selector::kind(kind.name), after, Some(PAGE), past).await?;
+                let mut secrets = Vec::new();
+                for record in &page.records {
+                    let effect = self.objects.put(record);
+                    match self.take_note(effect) {
+                        Some(secret @ Change::PutSecret(_)) => secrets.push(secret),
+                        other => changes.extend(other),
+                    }
+                }
+                // As long as nobody selects them they are just taken in: tables are made once.
+                index.apply(past.0, secrets);
+                after = page.records.last().map(|record| record.key.clone()).filter(|_| page.more);
+                if after.is_none() {
+                    break;
+                }
             }
         }
         changes.push(self.watched_now());
