@@ -6,6 +6,7 @@
 //! keyward validate PATH            ─▶ what a server would say of these files, without one
 //! keyward translate -f PATH        ─▶ what it would tell proxies of them
 //! keyward filter digest|config|check|wasm ─▶ what a filter without a server needs
+//! keyward check                    ─▶ what is wrong with what a server has
 //! keyward create, add, remove, route, secret, version ─▶ Client ─▶ the REST API of a server
 //! keyward completion SHELL         ─▶ a script for a shell
 //! ```
@@ -15,6 +16,7 @@
 
 mod add;
 mod apply;
+mod check;
 mod client;
 mod completion;
 mod create;
@@ -101,6 +103,9 @@ pub enum Command {
     /// For the filter by itself, in an Envoy that no server configures.
     #[command(subcommand)]
     Filter(filter::Command),
+    /// Looks at everything on a server, and says what is wrong and what to do about it.
+    #[command(after_help = check::EXAMPLES)]
+    Check(Box<check::CheckArgs>),
     /// Checks resource files as a server that follows them would; exit code 1 when anything is wrong.
     Validate(validate::ValidateArgs),
     /// Translates resource files into what proxies would be told, without a server.
@@ -146,6 +151,7 @@ pub async fn run(command: Command, program: &Program<'_>) -> anyhow::Result<()> 
         Command::Secret(command) => secret::run(command, now, &mut output).await,
         Command::Proxy(command) => proxy::run(command, &mut output).await,
         Command::Filter(command) => filter::run(command, program.module, &mut output),
+        Command::Check(args) => check::run(&args, &mut output).await,
         Command::Validate(args) => validate::run(&args, &mut output),
         Command::Translate(args) => translate::run(&args, program, &mut output),
         Command::Version(args) => version::run(&args, &mut output).await,
