@@ -1,0 +1,198 @@
+//! `keyward translate -f PATH`: what a server would tell proxies that had these files and nothing else.
+//!
+//! ```text
+//! files ─read▶ objects ─decode▶ Input ─translate▶ Proxy ─▶ objects of kind Proxy
+//!                                        │          └─xds▶ resources of Envoy, as JSON
+//!                                        └─▶ reports, on standard error
+//! ```
+
+mod settings;
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use keyward_admin::xds::resource as shown;
+use keyward_resource::{Report, Reports, State, decode, kind, summary};
+use keyward_translate::proxy::{Proxy, object::object};
+use keyward_translate::{Encoded, FilterCode, Input, LastGood, Settings, translate, xds};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::Program;
+use crate::output::{Output, yaml};
+
+#[cfg(test)]
+mod tests;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  # Which listeners, virtual hosts and routes come of a folder of resources:
+  keyward translate -f resources/
+
+  # What Envoy would be told:
+  keyward translate -f resources/ --to xds -o json
+
+Problems stand on standard error. Keys are no part of what is translated; private keys are not shown.
+
+Exit codes: 0 translated, 1 translated and something is wrong with it, or not translated, 2 wrong usage.";
+
+/// What is translated, and into what.
+#[derive(Debug, Clone, Args)]
+pub struct TranslateArgs {
+    /// A folder of resource files (*.yaml, *.yml, *.json, also in folders inside), or one file.
+    #[arg(long = "filename", short = 'f', value_name = "PATH")]
+    path: PathBuf,
+
+    /// Into what.
+    #[arg(long, value_name = "FORM", default_value = "proxy")]
+    to: To,
+
+    /// How it looks.
+    #[arg(long, short, default_value = "yaml", value_name = "FORMAT")]
+    output: Format,
+
+    /// The namespace of the installation.
+    #[arg(long, env = "KEYWARD_SYSTEM_NAMESPACE", default_value = "keyward-system", value_name = "NAME")]
+    system_namespace: String,
+}
+
+/// Into what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum To {
+    /// Objects of kind Proxy: listeners, virtual hosts, routes.
+    Proxy,
+    /// The resources of Envoy.
+    Xds,
+}
+
+/// How it looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// YAML, a document for each proxy.
+    Yaml,
+    /// JSON, a list of proxies.
+    Json,
+}
+
+/// What is wrong, or worth a word.
+#[derive(Debug, Default)]
+struct Findings {
+    said: Vec<String>,
+    /// How many of them are more than a word.
+    problems: usize,
+}
+
+/// What one role is told, under the names that a server's answer has.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told {
+    role: String,
+    listeners: Vec<Value>,
+    routes: Vec<Value>,
+    clusters: Vec<Value>,
+    endpoints: Vec<Value>,
+    extension_configs: Vec<Value>,
+    /// Their names.
+    secrets: Vec<String>,
+}
+
+pub(super) fn run(args: &TranslateArgs, program: &Program<'_>, output: &mut Output) -> anyhow::Result<()> {
+    let (files, objects) = keyward_folder::read(&args.path)?;
+    let mut findings = Findings::default();
+    for problem in &files.problems {
+        findings.problem(problem.to_string());
+    }
+    let input = input(&objects, &mut findings);
+    let translated = translate(&input, &settings::usual(&args.system_namespace), &LastGood::default());
+    findings.take(&translated.reports);
+    let (proxies, settings) = (&translated.proxies, &translated.settings);
+    match args.to {
+        To::Proxy => {
+            let all: Vec<Value> = proxies.iter().filter_map(|(role, proxy)| object(role, proxy)).collect();
+            show(args.output, &all, output)?;
+        }
+        To::Xds => {
+            let code = FilterCode { wasm: program.module.to_vec().into(), vm_id: "keyward".to_owned() };
+            let told: Vec<Told> =
+                proxies.iter().map(|(role, proxy)| Told::of(role, proxy, &code, settings)).collect();
+            show(args.output, &told, output)?;
+        }
+    }
+    findings.said.iter().for_each(|said| output.note(said));
+    match findings.problems {
+        0 => Ok(()),
+        1 => bail!("there is 1 problem"),
+        many => bail!("there are {many} problems"),
+    }
+}
+
+/// What is translated of these objects. They are in the form in which a server stores them.
+fn input(objects: &[Value], findings: &mut Findings) -> Input {
+    let mut input = Input::default();
+    for object in objects {
+        let text = |field: &str| object[field].as_str().unwrap_or_default();
+        let Some((kind, _)) = kind::by_type(text("apiVersion"), text("kind")) else { continue };
+        match decode(kind, object) {
+            Ok(resource) => input.put(resource),
+            Err(errors) => findings.problem(format!("{} {}: {}", kind.name, name(object), summary(&errors))),
+        }
+    }
+    input
+}
+
+fn name(object: &Value) -> String {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    format!("{}/{}", text("namespace"), text("name"))
+}
+
+fn show<T: Serialize>(format: Format, all: &[T], output: &mut Output) -> anyhow::Result<()> {
+    match format {
+        Format::Json => output.data(serde_json::to_string_pretty(all)?),
+        Format::Yaml => {
+            let documents: anyhow::Result<Vec<String>> = all.iter().map(yaml).collect();
+            output.data(documents?.join("\n---\n"))
+        }
+    }
+}
+
+// === impl Findings ===
+
+impl Findings {
+    fn problem(&mut self, what: String) {
+        self.said.push(what);
+        self.problems += 1;
+    }
+
+    /// What translation says of each object.
+    fn take(&mut self, reports: &Reports) {
+        for (object, Report { state, reasons }) in reports.iter() {
+            if reasons.is_empty() {
+                continue;
+            }
+            let said = format!("{object}: {}: {}", state.as_str(), reasons.join("; "));
+            match state {
+                State::Rejected => self.problem(said),
+                _ => self.said.push(said),
+            }
+        }
+    }
+}
+
+// === impl Told ===
+
+impl Told {
+    fn of(role: &str, proxy: &Proxy, code: &FilterCode, settings: &Settings) -> Self {
+        let told = xds(proxy, code, settings);
+        let all = |list: &[Encoded]| list.iter().map(|one| shown(one.type_url, &one.bytes)).collect();
+        Self {
+            role: role.to_owned(),
+            listeners: all(&told.listeners),
+            routes: all(&told.routes),
+            clusters: all(&told.clusters),
+            endpoints: all(&told.endpoints),
+            extension_configs: all(&told.extensions),
+            secrets: told.secrets.iter().map(|secret| secret.name.clone()).collect(),
+        }
+    }
+}
