@@ -237,8 +237,12 @@ fn verify<'a>(step: &'a Step, tables: &'a impl Tables, facts: &mut impl Facts) -
     Ok(Grant { step, record, digest, key, place })
 }
 
-/// The one key that stands in the places of a step.
-fn find<'a>(step: &'a Step, facts: &mut impl Facts) -> Result<(Vec<u8>, PlaceRef<'a>), Denial> {
+/// The one key that stands in the places of a step, and where.
+///
+/// # Errors
+///
+/// When there is none, or when there are two.
+pub fn find<'a>(step: &'a Step, facts: &mut impl Facts) -> Result<(Vec<u8>, PlaceRef<'a>), Denial> {
     if step.places.is_empty() {
         // Most have one header, and pay for nothing else.
         let key = facts.first_value(&step.key_header).filter(|key| !key.is_empty()).ok_or(Denial::Missing)?;

@@ -47,7 +47,6 @@ macro_rules! codes {
 }
 
 codes! {
-    #[passes]
     NOT_AVAILABLE = "KW1001" "deployment-not-available" Error
         "Nobody is connected of a proxy that the server has a configuration for.",
         "start an Envoy with this role (`keyward serve --envoy PATH` runs one), and read its log if there is one";
@@ -75,7 +74,6 @@ codes! {
     NOT_READABLE = "KW1008" "not-readable" Error
         "An object cannot be understood: another version of Keyward may have stored it.",
         "write it anew; `keyward version` tells which versions there are";
-    #[passes]
     NO_PROXIES = "KW1009" "no-proxies" Error
         "No proxy is connected at all.",
         "`keyward serve --envoy PATH` runs one; proxies elsewhere need --xds to be reachable";

@@ -50,10 +50,10 @@ pub fn check(world: &World, state: Option<&State>, choice: &Choice, now: u64) ->
         let looked = Looked { world, state, choice, now };
         outcome.push(section, looked.at(section));
     }
-    if let Some(more) = world.secrets.more.filter(|_| !choice.excludes(Section::Secrets)) {
+    if world.secrets.more && !choice.excludes(Section::Secrets) {
         let looked_at = world.secrets.len();
         outcome.note(format!(
-            "{looked_at} secrets were looked at, and {more} were not: --all-secrets reads all"
+            "Only {looked_at} secrets were looked at, there are more: --all-secrets reads all"
         ));
     }
     if state.is_none() {

@@ -30,8 +30,8 @@ const SHARED: &str = "hold the same key";
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
     items: BTreeMap<ObjectRef, Secret>,
-    /// How many more there are.
-    pub(crate) more: Option<u64>,
+    /// There are more.
+    pub(crate) more: bool,
 }
 
 /// What is kept of a Secret.

@@ -13,6 +13,9 @@ pub struct State {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Component {
     pub(crate) name: String,
+    /// The namespace of the installation.
+    #[serde(default)]
+    pub(crate) namespace: Option<String>,
 }
 
 /// An Envoy.
@@ -65,6 +68,12 @@ pub(crate) enum Stands {
 // === impl State ===
 
 impl State {
+    /// The namespace of the installation, as far as a component says it.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.components.iter().find_map(|component| component.namespace.as_deref())
+    }
+
     /// Whether a proxy of a role takes its configuration from here.
     pub(crate) fn serves(&self, role: &str) -> bool {
         self.proxies.iter().any(|proxy| proxy.connected && proxy.role == role)

@@ -55,15 +55,14 @@ fn used(world: &World) -> BTreeSet<&ObjectRef> {
 
 /// The tables that a route delegates to.
 pub(crate) fn delegated<'a>(world: &'a World, delegate: &Delegate) -> Vec<(&'a ObjectRef, &'a Item)> {
-    let all = world.of_kind(ROUTE_TABLE);
     match delegate {
-        Delegate::Ref(wanted) => all.filter(|(id, _)| *id == wanted).collect(),
+        Delegate::Ref(wanted) => world.find(ROUTE_TABLE, wanted).into_iter().collect(),
         Delegate::Selector(selector) => {
             let selected = |(id, item): &(&ObjectRef, &Item)| {
                 world.watches(&id.namespace)
                     && item.says().is_some_and(|table| selector.selects(&id.namespace, &table.meta().labels))
             };
-            all.filter(selected).collect()
+            world.of_kind(ROUTE_TABLE).filter(selected).collect()
         }
     }
 }

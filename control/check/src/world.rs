@@ -79,8 +79,8 @@ impl World {
     }
 
     /// Says that there are more Secrets than were taken in.
-    pub fn lacks_secrets(&mut self, more: u64) {
-        self.secrets.more = Some(more);
+    pub fn lacks_secrets(&mut self) {
+        self.secrets.more = true;
     }
 
     /// How many objects there are.
@@ -123,6 +123,10 @@ impl World {
 
     pub(crate) fn get(&self, kind: &str, id: &ObjectRef) -> Option<&Item> {
         self.items.get(kind)?.get(id)
+    }
+
+    pub(crate) fn find(&self, kind: &str, id: &ObjectRef) -> Option<(&ObjectRef, &Item)> {
+        self.items.get(kind)?.get_key_value(id)
     }
 
     /// The namespaces that there are; none where that is not known.

@@ -27,7 +27,7 @@ struct Args {
     pods: Option<PodSelector>,
     /// By kind: why its objects could not be read.
     lacks: BTreeMap<String, String>,
-    more_secrets: Option<u64>,
+    more_secrets: bool,
 }
 
 fn folder() -> PathBuf {
@@ -82,8 +82,8 @@ fn world(case: &Path, args: &Args, namespace: &str) -> World {
     for (name, why) in &args.lacks {
         world.lacks(kind::by_name(name).expect("a kind"), why.clone());
     }
-    if let Some(more) = args.more_secrets {
-        world.lacks_secrets(more);
+    if args.more_secrets {
+        world.lacks_secrets();
     }
     world
 }

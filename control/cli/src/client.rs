@@ -29,6 +29,7 @@ pub(crate) use error::ClientError;
 pub(crate) use place::{Collection, Place, query};
 pub(crate) use target::{Environment, ServerArgs, Target};
 pub(crate) use text::{Stream, Text};
+pub(crate) use tls::gateway_connector;
 pub(crate) use version::{VERSION, VERSION_HEADER};
 
 /// How long a connection may take.
@@ -38,7 +39,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 /// The longest answer. Lists come in pages.
 const LONGEST_ANSWER: usize = 256 * 1024 * 1024;
 /// Who writes, in the managed fields of an object.
-const FIELD_MANAGER: &str = "keyward-cli";
+pub(crate) const FIELD_MANAGER: &str = "keyward-cli";
 
 /// A client of one control server. Cheap to clone; connections are kept and shared.
 #[derive(Clone)]

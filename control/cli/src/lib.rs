@@ -6,6 +6,7 @@
 //! keyward validate PATH            ─▶ what a server would say of these files, without one
 //! keyward translate -f PATH        ─▶ what it would tell proxies of them
 //! keyward filter digest|config|check|wasm ─▶ what a filter without a server needs
+//! keyward check                    ─▶ what is wrong with what a server has
 //! keyward create, add, remove, route, secret, version ─▶ Client ─▶ the REST API of a server
 //! keyward completion SHELL         ─▶ a script for a shell
 //! ```
@@ -14,12 +15,19 @@
 //! output of a command can be the input of another. A reader that has seen enough is no error.
 
 mod add;
+mod apply;
+mod check;
 mod client;
 mod completion;
 mod create;
 mod delete;
+mod diff;
+mod edit;
+mod ended;
+mod files;
 mod filter;
 mod get;
+mod hex;
 mod key;
 mod kind;
 mod lifetime;
@@ -35,6 +43,7 @@ mod routes;
 mod secret;
 mod sheet;
 mod shown;
+mod tidy;
 mod token;
 mod translate;
 mod validate;
@@ -46,6 +55,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use jiff::Timestamp;
 
+use self::ended::Ended;
 use self::output::Output;
 
 /// A client command.
@@ -70,10 +80,19 @@ pub enum Command {
     #[command(subcommand, visible_alias = "rt")]
     Route(route::Command),
     /// Shows objects on a server.
-    #[command(after_help = get::EXAMPLES)]
+    #[command(visible_alias = "g", after_help = get::EXAMPLES)]
     Get(Box<get::GetArgs>),
+    /// Applies files to a server: creates what is not there, and changes what is different.
+    #[command(after_help = apply::EXAMPLES)]
+    Apply(Box<apply::ApplyArgs>),
+    /// Shows what an apply of files would change; exit code 2 when it would change anything.
+    #[command(after_help = diff::EXAMPLES)]
+    Diff(Box<diff::DiffArgs>),
+    /// Opens an object of a server in an editor.
+    #[command(visible_alias = "ed", after_help = edit::EXAMPLES)]
+    Edit(Box<edit::EditArgs>),
     /// Deletes objects on a server.
-    #[command(after_help = delete::EXAMPLES)]
+    #[command(visible_alias = "d", after_help = delete::EXAMPLES)]
     Delete(delete::DeleteArgs),
     /// The keys on a server, and their lives.
     #[command(subcommand)]
@@ -84,6 +103,9 @@ pub enum Command {
     /// For the filter by itself, in an Envoy that no server configures.
     #[command(subcommand)]
     Filter(filter::Command),
+    /// Looks at everything on a server, and says what is wrong and what to do about it.
+    #[command(after_help = check::EXAMPLES)]
+    Check(Box<check::CheckArgs>),
     /// Checks resource files as a server that follows them would; exit code 1 when anything is wrong.
     Validate(validate::ValidateArgs),
     /// Translates resource files into what proxies would be told, without a server.
@@ -122,10 +144,14 @@ pub async fn run(command: Command, program: &Program<'_>) -> anyhow::Result<()> 
         Command::Remove(command) => remove::run(command, now, &mut output).await,
         Command::Route(command) => route::run(command, now, &mut output).await,
         Command::Get(args) => get::run(&args, now, &mut output).await,
+        Command::Apply(args) => apply::run(&args, &mut output).await,
+        Command::Diff(args) => diff::run(&args, &mut output).await,
+        Command::Edit(args) => edit::run(&args, &mut output).await,
         Command::Delete(args) => delete::run(&args, &mut output).await,
         Command::Secret(command) => secret::run(command, now, &mut output).await,
         Command::Proxy(command) => proxy::run(command, now, &mut output).await,
         Command::Filter(command) => filter::run(command, program.module, &mut output),
+        Command::Check(args) => check::run(&args, &mut output).await,
         Command::Validate(args) => validate::run(&args, &mut output),
         Command::Translate(args) => translate::run(&args, program, &mut output),
         Command::Version(args) => version::run(&args, &mut output).await,
@@ -133,17 +159,21 @@ pub async fn run(command: Command, program: &Program<'_>) -> anyhow::Result<()> 
     }
 }
 
-/// With what code a process ends that an error has ended: 3 where a change is made, but not confirmed, and 2
-/// where two things that were compared differ.
+/// With what code a process ends that an error has ended: that of the command where it has one of its own, 3
+/// where a change is made, but not confirmed.
 #[must_use]
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
-    if error.is::<wait::Unconfirmed>() {
-        ExitCode::from(3)
-    } else if error.is::<proxy::Differs>() {
-        ExitCode::from(2)
-    } else {
-        ExitCode::FAILURE
+    match error.downcast_ref::<Ended>() {
+        Some(ended) => ExitCode::from(ended.code()),
+        None if error.is::<wait::Unconfirmed>() => ExitCode::from(3),
+        None => ExitCode::FAILURE,
     }
+}
+
+/// Whether a command has said already why it ended.
+#[must_use]
+pub fn is_told(error: &anyhow::Error) -> bool {
+    error.downcast_ref().is_some_and(Ended::is_told)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use keyward_resource::Kind;
 use serde_json::Value;
 
 use crate::client::{
-    Answer, Client, ClientError, Collection, Environment, Manner, Place, ServerArgs, Target,
+    Answer, Client, ClientError, Collection, Environment, FIELD_MANAGER, Manner, Place, ServerArgs, Target,
 };
 use crate::kind::several;
 
@@ -86,6 +86,27 @@ impl Remote {
         manner: Manner,
     ) -> Result<Answer, ClientError> {
         self.client.create(&place.collection().path(), object, manner).await
+    }
+
+    /// Applies what is wanted of an object. What other commands of this program have set is no conflict: who
+    /// applies a file means what it says.
+    pub(crate) async fn apply(
+        &self,
+        place: &Place,
+        object: &Value,
+        force: bool,
+        manner: Manner,
+    ) -> Result<Answer, ClientError> {
+        let ours = format!("conflict with {FIELD_MANAGER:?}");
+        match self.client.apply(&place.path(), object, force, manner).await {
+            Err(ClientError::Refused { refusal, .. })
+                if refusal.is_of_managers()
+                    && refusal.causes.iter().all(|cause| cause.message.starts_with(&ours)) =>
+            {
+                self.client.apply(&place.path(), object, true, manner).await
+            }
+            answer => answer,
+        }
     }
 
     /// The objects of a kind, of a namespace or of all, in the order of their names.

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::manifest::NAMESPACE;
 use crate::plan::{Files, GRACE, Known, plan};
 use crate::problem::{Problem, Report};
 use crate::scan::{Scanner, read_file};
@@ -74,7 +75,7 @@ pub fn check(path: &Path) -> Result<Report, OpenError> {
 /// When there is no such folder and no such file.
 pub fn read(path: &Path) -> Result<(Report, Vec<Value>), OpenError> {
     let unreadable = |source| OpenError::Unreadable { path: path.to_owned(), source };
-    let files = if path.is_dir() { Scanner::default().scan(path) } else { read_file(path) };
+    let files = if path.is_dir() { Scanner::default().scan(path) } else { read_file(path, NAMESPACE) };
     let files = files.map_err(unreadable)?;
     let plan = plan(&files, &mut Known::default(), Instant::now());
     let report = Report { files: files.len(), objects: plan.apply.len(), problems: plan.problems };

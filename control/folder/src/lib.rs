@@ -27,6 +27,7 @@
 //!
 //! What it is not: it knows nothing of Envoy, and it is no client of the REST API.
 
+mod document;
 mod follow;
 mod manifest;
 mod mark;
@@ -36,6 +37,7 @@ mod scan;
 mod sync;
 mod watcher;
 
+pub use document::{Document, Source, documents};
 pub use follow::{Folder, OpenError, check, read};
 pub use mark::MANAGER;
 pub use problem::{Problem, Report};

@@ -15,7 +15,7 @@ use crate::mark;
 use crate::problem::Problem;
 
 /// The namespace of an object that names none, as with `kubectl apply`.
-const NAMESPACE: &str = "default";
+pub(crate) const NAMESPACE: &str = "default";
 
 /// Fields of the metadata that servers keep. Files that were made from what a server showed have
 /// them, and there they mean nothing.
@@ -46,6 +46,7 @@ pub(crate) struct Manifests {
 /// A file while it is read.
 struct Reader<'a> {
     file: &'a str,
+    namespace: &'a str,
     places: Places,
     objects: Vec<Manifest>,
     mistakes: Vec<Mistake>,
@@ -106,8 +107,8 @@ fn keys<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// Reads a file.
-pub(crate) fn read(file: &str, bytes: &[u8], format: Format) -> Manifests {
+/// Reads a file. Objects that name no namespace are in this one.
+pub(crate) fn read(file: &str, bytes: &[u8], format: Format, namespace: &str) -> Manifests {
     let documents = match parse_documents(bytes, format) {
         Ok(documents) => documents,
         Err(malformed) => {
@@ -122,7 +123,7 @@ pub(crate) fn read(file: &str, bytes: &[u8], format: Format) -> Manifests {
     };
     let text = str::from_utf8(bytes).unwrap_or_default();
     let places = Places::of(text, format);
-    let mut reader = Reader { file, places, objects: Vec::new(), mistakes: Vec::new() };
+    let mut reader = Reader { file, namespace, places, objects: Vec::new(), mistakes: Vec::new() };
     for (index, document) in documents.into_iter().enumerate() {
         reader.document(index, document);
     }
@@ -174,12 +175,15 @@ impl Reader<'_> {
         let is_list = document.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
         let items = match document {
             Value::Object(mut fields) if is_list && fields.contains_key("items") => fields.remove("items"),
+            // As `keyward get -o json` writes them.
+            document @ Value::Array(_) => Some(document),
             document => return self.object(index, "", document),
         };
+        let list = if is_list { "items" } else { "" };
         match items {
             Some(Value::Array(items)) => {
                 for (item, object) in items.into_iter().enumerate() {
-                    self.object(index, &format!("items[{item}]"), object);
+                    self.object(index, &format!("{list}[{item}]"), object);
                 }
             }
             _ => self.mistake(index, "items", None, "items: must be a list".to_owned()),
@@ -200,7 +204,7 @@ impl Reader<'_> {
                 return self.mistake(document, &inside(field), None, message);
             }
         }
-        let target = match Target::of_object(&object, NAMESPACE) {
+        let target = match Target::of_object(&object, self.namespace) {
             Ok(target) => target,
             Err(status) => {
                 let field = match (kind::by_type(api_version, name), kind::by_name(name)) {

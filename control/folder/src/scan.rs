@@ -10,16 +10,18 @@ use keyward_api::MAX_BODY;
 use keyward_resource::Format;
 use sha2::{Digest as _, Sha256};
 
-use crate::manifest::{Manifests, format_of, read};
+use crate::manifest::{Manifests, NAMESPACE, format_of, read};
 use crate::plan::Files;
 
 /// Deeper folders are not looked into.
 const MAX_DEPTH: usize = 32;
 
 /// Reads a folder again and again; a file that is as it was is not parsed anew.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Scanner {
     before: BTreeMap<String, ([u8; 32], Arc<Manifests>)>,
+    prefix: String,
+    namespace: String,
 }
 
 /// One look at a folder.
@@ -29,6 +31,7 @@ struct Walk<'a> {
     /// What was seen, so that links lead nowhere twice.
     seen: BTreeSet<PathBuf>,
     files: Files,
+    namespace: &'a str,
 }
 
 /// The bytes of a file; none when it is gone, and an error when it is too large.
@@ -48,10 +51,11 @@ fn bytes(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 ///
 /// When it cannot be read.
-pub(crate) fn read_file(path: &Path) -> io::Result<Files> {
+pub(crate) fn read_file(path: &Path, namespace: &str) -> io::Result<Files> {
     let shown = path.display().to_string();
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let manifests = read(&shown, &bytes(path)?, format_of(&name).unwrap_or(Format::Yaml));
+    let format = format_of(&name).unwrap_or(Format::Yaml);
+    let manifests = read(&shown, &bytes(path)?, format, namespace);
     Ok(Files::from([(shown, Arc::new(manifests))]))
 }
 
@@ -62,6 +66,11 @@ fn cannot(what: &str, error: &io::Error) -> String {
 // === impl Scanner ===
 
 impl Scanner {
+    /// One that names files with this in front, and where objects that name no namespace are in this one.
+    pub(crate) fn of(prefix: String, namespace: &str) -> Self {
+        Self { before: BTreeMap::new(), prefix, namespace: namespace.to_owned() }
+    }
+
     /// Reads everything below a folder.
     ///
     /// # Errors
@@ -69,12 +78,19 @@ impl Scanner {
     /// When the folder itself cannot be read.
     pub(crate) fn scan(&mut self, root: &Path) -> io::Result<Files> {
         let (now, files) = (BTreeMap::new(), Files::new());
-        let mut walk = Walk { before: &self.before, now, seen: BTreeSet::new(), files };
+        let (before, namespace) = (&self.before, self.namespace.as_str());
+        let mut walk = Walk { before, now, seen: BTreeSet::new(), files, namespace };
         walk.seen.insert(fs::canonicalize(root)?);
-        walk.folder(root, "", 0)?;
+        walk.folder(root, &self.prefix, 0)?;
         let Walk { now, files, .. } = walk;
         self.before = now;
         Ok(files)
+    }
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self::of(String::new(), NAMESPACE)
     }
 }
 
@@ -156,7 +172,7 @@ impl Walk<'_> {
         let digest: [u8; 32] = Sha256::digest(bytes).into();
         let manifests = match self.before.get(shown) {
             Some((before, manifests)) if *before == digest => Arc::clone(manifests),
-            _ => Arc::new(read(shown, bytes, format)),
+            _ => Arc::new(read(shown, bytes, format, self.namespace)),
         };
         self.now.insert(shown.to_owned(), (digest, Arc::clone(&manifests)));
         self.files.insert(shown.to_owned(), manifests);

@@ -66,7 +66,9 @@ async fn main() -> ExitCode {
     match run(Cli::parse().command).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tell(&error);
+            if !keyward_cli::is_told(&error) {
+                tell(&error);
+            }
             keyward_cli::exit_code(&error)
         }
     }

@@ -65,6 +65,11 @@ impl Answer {
 // === impl Refusal ===
 
 impl Refusal {
+    /// Whether others manage fields that would change.
+    pub(crate) fn is_of_managers(&self) -> bool {
+        !self.causes.is_empty() && self.causes.iter().all(|cause| cause.reason == "FieldManagerConflict")
+    }
+
     pub(super) fn read(code: StatusCode, body: Value) -> Self {
         let text = |name: &str| body[name].as_str().map(str::to_owned);
         Self {

@@ -8,6 +8,7 @@ use keyward_resource::kinds::secret::MAX_KEY_LEN;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use crate::hex::hex;
 use crate::output::{Form, Output};
 
 /// How digests are shown.
@@ -53,9 +54,4 @@ pub(super) fn digests(mut input: impl BufRead) -> anyhow::Result<Vec<String>> {
         bail!("there are no keys on standard input\nhint: give one key a line");
     }
     Ok(digests)
-}
-
-/// Bytes in hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -10,8 +10,8 @@ use keyward_resource::kinds::auth_config::KeyPlace;
 use keyward_resource::kinds::{ApiKeyAuth, ApiKeySecret, AuthConfig};
 use serde_json::{Map, Value, json};
 
-use super::digest::hex;
 use super::source::Source;
+use crate::hex::hex;
 
 /// A plugin configuration.
 #[derive(Debug)]

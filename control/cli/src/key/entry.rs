@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::life::of_milliseconds;
+use crate::hex::hex;
 
 #[cfg(test)]
 mod tests;
@@ -61,7 +62,7 @@ pub(crate) enum KeyState {
 
 /// The digits that name a key.
 pub(crate) fn id_of(sha256: &[u8; 32]) -> String {
-    sha256.iter().take(ID_LEN / 2).map(|byte| format!("{byte:02x}")).collect()
+    hex(&sha256[..ID_LEN / 2])
 }
 
 /// As the filter has it: a time that has come is over.

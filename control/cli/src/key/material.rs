@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::id_of;
 use crate::client::ClientError;
+use crate::hex::hex;
 use crate::output::Output;
 
 /// Where the key comes from.
@@ -63,10 +64,6 @@ fn digest(text: &str) -> Result<String, String> {
 /// The SHA-256 of a key.
 pub(crate) fn sha256(key: &[u8]) -> [u8; 32] {
     Sha256::digest(key).into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 // === impl KeyArgs ===

@@ -1,6 +1,8 @@
 //! API keys as a client sees them: making one, when it is valid, and what a Secret says of it.
 
 mod entry;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod life;
 mod material;
 

@@ -50,7 +50,7 @@ pub(crate) fn documents(kind: &Kind, objects: Vec<Value>, form: Form) -> anyhow:
 }
 
 /// The object without the notes of field managers, which are for programs.
-pub(crate) fn tidy(mut object: Value) -> Value {
+fn tidy(mut object: Value) -> Value {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
@@ -58,7 +58,7 @@ pub(crate) fn tidy(mut object: Value) -> Value {
 }
 
 /// The object without what a Secret holds.
-pub(crate) fn hidden(mut object: Value) -> Value {
+fn hidden(mut object: Value) -> Value {
     redact::object(&mut object);
     object
 }

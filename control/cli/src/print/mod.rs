@@ -30,7 +30,7 @@ use serde_json::Value;
 use self::bordered::{Bordered, Cell, line};
 use self::reference::text;
 
-pub(crate) use self::document::{Form, documents, hidden, tidy};
+pub(crate) use self::document::{Form, documents};
 pub(crate) use self::route::{all as routes_of, routes};
 
 /// What a table shows.

@@ -11,6 +11,7 @@ use self::compare::difference;
 use self::reported::{Reported, State};
 use super::admin::AdminArgs;
 use super::served::Served;
+use crate::ended::Ended;
 use crate::output::{Output, Table};
 
 pub(super) const EXAMPLES: &str = "\
@@ -53,7 +54,7 @@ pub struct DiffArgs {
 #[error(
     "{differing} of {all} resources differ\nhint: `keyward proxy status` says what the proxy refuses, and why"
 )]
-pub(crate) struct Differs {
+struct Differs {
     differing: usize,
     all: usize,
 }
@@ -152,7 +153,7 @@ pub(super) async fn run(args: &DiffArgs, output: &mut Output) -> anyhow::Result<
         Form::Table => output.data(table(&answer))?,
     }
     if differing > 0 {
-        return Err(Differs { differing, all }.into());
+        return Err(Ended::with(2, Differs { differing, all }));
     }
     output.note(format_args!("the proxy has all {all} resources as they are served"));
     Ok(())

@@ -24,8 +24,6 @@ use jiff::Timestamp;
 
 use crate::output::Output;
 
-pub(crate) use diff::Differs;
-
 /// What is asked about proxies.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {

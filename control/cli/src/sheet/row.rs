@@ -14,6 +14,7 @@ use keyward_resource::kinds::secret::{
 use serde_json::{Map, Value, json};
 
 use super::column::Column;
+use crate::hex::hex;
 
 /// As a server reads it.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -50,11 +51,6 @@ fn labels(text: &str) -> Result<BTreeMap<String, String>, String> {
 
 fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map(str::trim).map_err(|_| "is not UTF-8".to_owned())
-}
-
-/// Digits of a digest.
-fn hex(digest: &[u8; 32]) -> Vec<u8> {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into_bytes()
 }
 
 // === impl Row ===
@@ -138,7 +134,7 @@ impl Row {
             if self.data.remove(key).is_some()
                 && let Some(sha256) = sha256
             {
-                self.data.insert(digest.to_owned(), hex(sha256));
+                self.data.insert(digest.to_owned(), hex(sha256).into_bytes());
             }
         }
     }

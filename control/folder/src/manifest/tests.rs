@@ -8,7 +8,7 @@ fn upstream(name: &str) -> String {
 }
 
 fn yaml(text: &str) -> Manifests {
-    read("a/b.yaml", text.as_bytes(), Format::Yaml)
+    read("a/b.yaml", text.as_bytes(), Format::Yaml, NAMESPACE)
 }
 
 fn keys(manifests: &Manifests) -> Vec<String> {
@@ -38,7 +38,7 @@ fn objects_stand_in_documents_and_in_lists() {
 fn json_is_read_too() {
     let text =
         "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"Namespace\",\n\t\"metadata\": {\"name\": \"n\"}\n}";
-    let manifests = read("n.json", text.as_bytes(), Format::Json);
+    let manifests = read("n.json", text.as_bytes(), Format::Json, NAMESPACE);
     assert_eq!(manifests.problems, []);
     assert_eq!(keys(&manifests), ["Namespace /n"]);
 }

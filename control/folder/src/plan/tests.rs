@@ -1,7 +1,7 @@
 use keyward_resource::Format;
 
 use super::*;
-use crate::manifest::read;
+use crate::manifest::{NAMESPACE, read};
 
 fn upstream(name: &str) -> String {
     format!(
@@ -16,7 +16,7 @@ fn key(name: &str) -> Key {
 
 fn files(texts: &[(&str, String)]) -> Files {
     let read = |(path, text): &(&str, String)| {
-        ((*path).to_owned(), Arc::new(read(path, text.as_bytes(), Format::Yaml)))
+        ((*path).to_owned(), Arc::new(read(path, text.as_bytes(), Format::Yaml, NAMESPACE)))
     };
     texts.iter().map(read).collect()
 }

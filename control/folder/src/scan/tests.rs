@@ -92,7 +92,7 @@ fn a_folder_that_is_not_there_is_no_empty_folder() {
     let folder = folder(&[]);
     let missing = folder.path().join("missing");
     assert!(Scanner::default().scan(&missing).is_err());
-    assert!(read_file(&missing).is_err());
+    assert!(read_file(&missing, NAMESPACE).is_err());
 }
 
 #[test]

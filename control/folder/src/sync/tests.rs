@@ -6,7 +6,7 @@ use keyward_store::MemoryStore;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::manifest::read;
+use crate::manifest::{NAMESPACE, read};
 use crate::plan::GRACE;
 
 /// A store, its writer, and the folder's part.
@@ -33,7 +33,7 @@ fn object(name: &str, port: u16) -> Value {
 /// The files of a folder, each with its documents.
 fn files(texts: &[(&str, String)]) -> Files {
     let read = |(path, text): &(&str, String)| {
-        ((*path).to_owned(), Arc::new(read(path, text.as_bytes(), Format::Json)))
+        ((*path).to_owned(), Arc::new(read(path, text.as_bytes(), Format::Json, NAMESPACE)))
     };
     texts.iter().map(read).collect()
 }

@@ -65,7 +65,7 @@ pub(crate) fn router(
     let confirm = Arc::new(sync.workers.clone());
     let api = Api::new(writer, Arc::new(derived), Arc::clone(&authorizer)).confirmed_by(confirm);
     let (workers, ads, started) = (sync.workers.clone(), sync.ads.clone(), Timestamp::now());
-    let connected = proxies::Connected { workers, ads, started };
+    let connected = proxies::Connected { workers, ads, namespace: system_namespace.into(), started };
     let whose = Router::new().route(whoami::PATH, post(whoami::whoami)).with_state(published.clone());
     let proof = Router::new()
         .route(sync::PATH, get(sync::sync))

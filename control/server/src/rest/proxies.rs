@@ -33,6 +33,8 @@ const MAX_WORDS: usize = 1024;
 pub(super) struct Connected {
     pub(super) workers: WorkersHandle,
     pub(super) ads: AdsService,
+    /// The namespace of the installation.
+    pub(super) namespace: Arc<str>,
     /// When the server started.
     pub(super) started: Timestamp,
 }
@@ -52,6 +54,8 @@ struct Answer {
 #[derive(Debug, Serialize)]
 struct Component {
     name: &'static str,
+    /// Of the installation.
+    namespace: String,
     version: &'static str,
     started: String,
 }
@@ -168,8 +172,12 @@ fn error(of: &TypeStatus) -> Option<String> {
 
 impl Connected {
     fn answer(&self) -> Answer {
-        let control =
-            Component { name: "control", version: env!("CARGO_PKG_VERSION"), started: seconds(self.started) };
+        let control = Component {
+            name: "control",
+            namespace: self.namespace.to_string(),
+            version: env!("CARGO_PKG_VERSION"),
+            started: seconds(self.started),
+        };
         Answer {
             kind: "Proxies",
             api_version: "keyward.io/v1",

@@ -256,6 +256,7 @@ async fn whoever_is_connected_is_listed_with_what_it_lacks() {
     let answer = ask().await;
     let control = &answer["components"][0];
     assert_eq!((&control["name"], &answer["proxies"]), (&json!("control"), &json!([])));
+    assert_eq!(control["namespace"], "keyward-system");
     assert_eq!(control["version"], env!("CARGO_PKG_VERSION"));
     assert!(control["started"].as_str().is_some_and(|at| at.parse::<jiff::Timestamp>().is_ok()), "{control}");
 

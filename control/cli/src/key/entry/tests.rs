@@ -1,26 +1,5 @@
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
-use serde_json::json;
-
 use super::*;
-
-fn object(entries: &[(&str, &str)]) -> Value {
-    let data: serde_json::Map<String, Value> = entries
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), BASE64_STANDARD.encode(text).into()))
-        .collect();
-    json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "type": "extauth.keyward.io/apikey",
-        "metadata": {
-            "namespace": "apps", "name": "ann", "creationTimestamp": "2026-01-01T00:00:00Z", "generation": 1,
-            "uid": "11111111-2222-3333-4444-555555555555", "resourceVersion": "1",
-        },
-        "data": data,
-        "status": { "state": "Accepted" },
-    })
-}
+use crate::key::fixture::secret;
 
 #[test]
 fn a_key_is_in_the_state_in_which_the_filter_has_it() {
@@ -36,7 +15,7 @@ fn a_key_is_in_the_state_in_which_the_filter_has_it() {
         (&[("disabled", "perhaps")], KeyState::Unusable),
     ] {
         let all = [&[("api-key", "secret-one")], entries].concat();
-        let found = Entry::all_of(&object(&all), now);
+        let found = Entry::all_of(&secret(&all), now);
         assert_eq!(found.iter().map(|entry| entry.state).collect::<Vec<_>>(), [state], "{entries:?}");
         assert_eq!(found[0].created, "2026-01-01T00:00:00Z".parse().ok());
     }
@@ -47,7 +26,7 @@ fn both_keys_of_a_rotation_are_listed_by_their_digests() {
     let now: Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
     let end = "2026-06-02T00:00:00Z";
     let rotated =
-        object(&[("api-key", "b"), ("previous-api-key", "secret-one"), ("previous-expires-at", end)]);
+        secret(&[("api-key", "b"), ("previous-api-key", "secret-one"), ("previous-expires-at", end)]);
     let found = Entry::all_of(&rotated, now);
     let ids: Vec<_> = found.iter().map(|entry| (entry.key_id.as_deref(), entry.previous)).collect();
     assert_eq!(ids, [(Some("3e23e816"), false), (Some("ea77193c"), true)]);

@@ -10,12 +10,11 @@ use crate::client::{Answer, Manner, Place};
 use crate::key::Entry;
 use crate::output::{Format, Output, Table};
 use crate::remote::{Remote, RemoteArgs};
+use crate::tidy::is_of_folder;
 use crate::wait::WaitArgs;
 
 /// How often somebody else may come between reading and writing.
 const TRIES: usize = 5;
-/// Whose changes are made again from a folder.
-const FOLDER_MANAGER: &str = "keyward-folder";
 
 /// Which key, and how the change is made.
 #[derive(Debug, Clone, Args)]
@@ -139,12 +138,6 @@ impl Found {
     pub(super) fn data(&self, entry: &str) -> Value {
         self.object["data"].get(entry).cloned().unwrap_or(Value::Null)
     }
-}
-
-/// Whether an object comes from a folder of files, which puts back what is changed elsewhere.
-pub(super) fn is_of_folder(object: &Value) -> bool {
-    let managers = object["metadata"]["managedFields"].as_array().map(Vec::as_slice).unwrap_or_default();
-    managers.iter().any(|entry| entry["manager"] == FOLDER_MANAGER)
 }
 
 /// A patch of the data alone.

@@ -7,6 +7,7 @@ use clap::Args;
 use keyward_filter_core::generated::{self, Shape};
 use serde_json::{Value, json};
 
+use crate::hex::hex;
 use crate::key::{Text, read, sha256};
 use crate::output::{Format, Output, Table};
 use crate::remote::RemoteArgs;
@@ -70,8 +71,7 @@ pub(super) async fn run(args: &WhoAmIArgs, output: &mut Output) -> anyhow::Resul
         }
     };
     ensure!(!key.is_empty(), "no key is given\nhint: write it to standard input, or behind the command");
-    let digest: String = sha256(&key).iter().map(|byte| format!("{byte:02x}")).collect();
-    let answer = remote.client.ask(PATH, &json!({ "sha256": digest })).await?;
+    let answer = remote.client.ask(PATH, &json!({ "sha256": hex(&sha256(&key)) })).await?;
     let holders = answer.body["holders"].as_array().cloned().unwrap_or_default();
     if !holders.is_empty() || args.output != Format::Table {
         output.show(args.output, &holders, || table(&holders))?;

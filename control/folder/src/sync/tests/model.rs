@@ -118,7 +118,7 @@ fn texts(model: &Model, spoilt: &BTreeMap<String, String>) -> Files {
                 .collect(),
             None => spoilt.get(path).cloned().unwrap_or_default(),
         };
-        (path.clone(), Arc::new(read(path, text.as_bytes(), Format::Json)))
+        (path.clone(), Arc::new(read(path, text.as_bytes(), Format::Json, NAMESPACE)))
     };
     model.files.iter().map(text).collect()
 }

@@ -11,7 +11,6 @@ use keyward_resource::kinds::secret::ApiKeySecret;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::super::change::is_of_folder;
 use super::check;
 use super::compare::{differences, keep_same_keys, patch};
 use super::progress::Progress;
@@ -19,6 +18,7 @@ use super::tally::{Outcome, Tally};
 use crate::client::{Client, ClientError, Manner, Place};
 use crate::key::Entry;
 use crate::sheet::{Reading, Row, Sheet};
+use crate::tidy::is_of_folder;
 
 /// How often a request is sent, when its connection breaks or somebody else comes between.
 const TRIES: u32 = 4;

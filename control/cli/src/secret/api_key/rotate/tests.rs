@@ -3,6 +3,7 @@ use base64::prelude::BASE64_STANDARD;
 use clap::Parser;
 
 use super::*;
+use crate::key::fixture;
 
 #[derive(Debug, Parser)]
 struct Cli {
@@ -15,20 +16,7 @@ fn now() -> Timestamp {
 }
 
 fn found(entries: &[(&str, &str)]) -> Found {
-    let data: serde_json::Map<String, Value> = entries
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), BASE64_STANDARD.encode(text).into()))
-        .collect();
-    let object = json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "type": "extauth.keyward.io/apikey",
-        "metadata": {
-            "namespace": "team", "name": "ann", "creationTimestamp": "2026-01-01T00:00:00Z", "generation": 1,
-            "uid": "11111111-2222-3333-4444-555555555555", "resourceVersion": "1",
-        },
-        "data": data,
-    });
+    let object = fixture::secret(entries);
     let secret = Entry::secret(&object).unwrap();
     Found { object, secret }
 }
