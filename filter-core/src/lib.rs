@@ -50,6 +50,7 @@ pub mod replica;
 pub mod request;
 pub mod standalone;
 pub mod table;
+pub mod time;
 pub mod usage;
 pub mod wire;
 pub mod worker;

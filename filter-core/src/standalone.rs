@@ -37,7 +37,6 @@ mod policies;
 mod read;
 #[cfg(test)]
 mod tests;
-mod time;
 
 pub use self::keys::MAX_KEYS;
 

@@ -3,6 +3,7 @@
 //! serde would stop at the first mistake. Here each step returns `None` after noting what is
 //! wrong, the caller goes on with the other fields, and at the end all mistakes are known.
 
+mod object;
 mod scalar;
 
 use std::cell::{Cell, RefCell};
@@ -10,9 +11,11 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::object::Object;
+use self::object::unknown;
 pub(crate) use self::scalar::parse_long_duration;
 use crate::error::{FieldError, FieldErrorReason};
-use crate::schema::{Message, is_proto_name};
+use crate::schema::Message;
 
 /// More mistakes than this are counted, not listed: nobody reads them.
 const MAX_ERRORS: usize = 100;
@@ -51,15 +54,6 @@ pub(crate) struct Node<'a> {
     confidential: bool,
 }
 
-/// An object with fields of known names.
-pub(crate) struct Object<'a> {
-    node: Node<'a>,
-    map: &'a Map<String, Value>,
-    shape: &'static Message,
-    /// A field stands there by its name in protobuf files.
-    proto_names: bool,
-}
-
 /// An object whose keys are free.
 pub(crate) struct Entries<'a> {
     node: Node<'a>,
@@ -93,17 +87,6 @@ fn echo(value: &Value, most: usize) -> String {
         }
         Value::String(text) => format!("{text:?}: "),
         other => format!("{other}: "),
-    }
-}
-
-/// What is said of a field that is not known.
-fn unknown(shape: &'static Message, key: &str) -> String {
-    match shape.nearest(key) {
-        Some(nearest) => format!("unknown field; did you mean \"{nearest}\"?"),
-        None => {
-            let names: Vec<_> = shape.fields.iter().map(|field| field.name).collect();
-            format!("unknown field; known here: {}", quoted(&names))
-        }
     }
 }
 
@@ -342,102 +325,6 @@ impl<'a> Node<'a> {
     /// The bad value, in front of what is wrong with it.
     fn echo(&self) -> String {
         if self.secret { "[redacted]: ".to_owned() } else { echo(self.value, MAX_ECHO) }
-    }
-}
-
-// === impl Object ===
-
-impl<'a> Object<'a> {
-    /// A field that may be missing; null counts as missing.
-    pub(crate) fn optional<'b>(&'b self, key: &'b str) -> Option<Node<'b>> {
-        debug_assert!(self.shape.field(key).is_some(), "{key} is not a field of {}", self.shape.name);
-        let (key, value) = match self.map.get(key) {
-            None if self.proto_names => {
-                let mut entries = self.map.iter().map(|(written, value)| (written.as_str(), value));
-                entries.find(|(written, _)| is_proto_name(written, key))?
-            }
-            value => (key, value?),
-        };
-        let node = Node { value, path: Path::Key(&self.node.path, key), ..self.node };
-        (!value.is_null()).then_some(node)
-    }
-
-    /// A field that must be there.
-    pub(crate) fn required<'b>(&'b self, key: &'b str, why: &str) -> Option<Node<'b>> {
-        let field = self.optional(key);
-        if field.is_none() {
-            self.missing(key, why);
-        }
-        field
-    }
-
-    /// A field that may be missing, or else a default.
-    pub(crate) fn or<'b, T>(
-        &'b self,
-        key: &'b str,
-        default: T,
-        read: impl FnOnce(Node<'b>) -> Option<T>,
-    ) -> Option<T> {
-        match self.optional(key) {
-            Some(field) => read(field),
-            None => Some(default),
-        }
-    }
-
-    /// The one of several alternatives that is implemented. Where one of the others stands, it was
-    /// refused by name, and that is enough.
-    pub(crate) fn choice<'b>(&'b self, key: &'b str, why: &str) -> Option<Node<'b>> {
-        let field = self.optional(key);
-        if field.is_none() && !self.shape.unsupported.iter().any(|key| self.map.contains_key(*key)) {
-            self.missing(key, why);
-        }
-        field
-    }
-
-    /// Notes that a field is missing.
-    fn missing(&self, key: &str, why: &str) {
-        let path = Path::Key(&self.node.path, key).to_string();
-        self.node.errors.push(FieldError::new(
-            path,
-            FieldErrorReason::Required,
-            format!("Required value: {why}"),
-        ));
-    }
-
-    /// Notes that an entry of a field with free keys is missing.
-    pub(crate) fn missing_entry(&self, key: &str, entry: &str, why: &str) {
-        let path = Path::Entry(&Path::Key(&self.node.path, key), entry).to_string();
-        let message = format!("Required value: {why}");
-        self.node.errors.push(FieldError::new(path, FieldErrorReason::Required, message));
-    }
-
-    /// Notes that an entry of a field with free keys is not valid, without repeating it.
-    pub(crate) fn invalid_entry(&self, key: &str, entry: &str, why: &str) {
-        let path = Path::Entry(&Path::Key(&self.node.path, key), entry).to_string();
-        let message = format!("Invalid value: [redacted]: {why}");
-        self.node.errors.push(FieldError::new(path, FieldErrorReason::Invalid, message));
-    }
-
-    /// Refuses an entry of a field with free keys when it is written. An object that was stored with it
-    /// is read all the same: its reader says what that means.
-    pub(crate) fn refuse_entry(&self, key: &str, entry: &str, why: &str) {
-        if !self.node.errors.stored {
-            self.invalid_entry(key, entry, why);
-        }
-    }
-
-    /// A switch of which only one position is implemented.
-    pub(crate) fn only(&self, key: &str, value: bool) {
-        if let Some(field) = self.optional(key)
-            && field.boolean() == Some(!value)
-        {
-            field.unsupported(format_args!("only {value} is supported by this version"));
-        }
-    }
-
-    /// The object itself.
-    pub(crate) fn node(&self) -> &Node<'a> {
-        &self.node
     }
 }
 

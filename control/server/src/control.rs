@@ -9,6 +9,7 @@
 //!
 //! It owns all mutable state; others read what it publishes.
 
+mod answers;
 mod binding;
 mod report;
 mod review;
@@ -27,11 +28,11 @@ use keyward_keys::{Change, KeyIndex, KeyView};
 use keyward_resource::{ObjectKey, Reports, State};
 use keyward_store::{Event, Revision, Store};
 use keyward_translate::proxy::allow_lists;
-use keyward_translate::xds::{CLUSTER, ENDPOINT, EXTENSION, ROUTE, SECRET};
+use keyward_translate::xds::{CLUSTER, ENDPOINT};
 use keyward_translate::{
     Encoder, FilterCode, LastGood, Output, Settings, Translator, XdsResources, misconfigured_node,
 };
-use keyward_xds::{ClientStatus, Event as XdsEvent, StreamEvent};
+use keyward_xds::StreamEvent;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -53,9 +54,6 @@ const ROLLOUT_STEP: Duration = Duration::from_millis(50);
 const REPORT_STEP: Duration = Duration::from_millis(10);
 /// A store that fails is asked again after this.
 const STORE_RETRY: Duration = Duration::from_millis(500);
-
-/// So much of a role stands in the log.
-const MAX_ROLE: usize = 256;
 
 /// Where the control loop publishes.
 pub(crate) struct Outlets {
@@ -247,7 +245,7 @@ impl ControlLoop {
     fn roll_out(&mut self) {
         let clients = self.outlets.ads.clients();
         let xds = &self.outlets.xds;
-        let accepted = |role: &str| accepted(xds, &clients, role);
+        let accepted = |role: &str| answers::accepted(xds, &clients, role);
         let told = &self.told;
         let held = |role: &str| self.outlets.workers.read(|workers, now| workers.is_ready(role, now));
         let applied = |role: &str| {
@@ -323,95 +321,10 @@ impl ControlLoop {
         self.report();
     }
 
-    /// What is served is good for sure once there are proxies and they all have it.
-    fn confirm(&mut self) {
-        // What waits for keys has not been shown to anybody.
-        if self.rollouts.holds_any() {
-            return;
-        }
-        let clients = self.outlets.ads.clients();
-        let confirms = |(role, told): (&String, &Told)| {
-            accepted(&self.outlets.xds, &clients, role) && asked_for(&told.resources, &clients, role)
-        };
-        if !clients.is_empty() && self.told.iter().all(confirms) {
-            self.confirmed.clone_from(&self.last_good);
-            self.is_confirmed = true;
-            self.remember_due |= self.remembered.keeps_any();
-        }
-    }
-
     /// The index, for a moment: nobody holds it across an await, and readers look at one object.
     fn index_mut(&self) -> RwLockWriteGuard<'_, KeyIndex> {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn on_xds_event(&mut self, StreamEvent { client, event, .. }: &StreamEvent) {
-        match event {
-            XdsEvent::Connected => {
-                tracing::info!(node = %client.node_id, role = %role(&client.node_key), "proxy connected")
-            }
-            XdsEvent::Disconnected => {
-                tracing::info!(node = %client.node_id, role = %role(&client.node_key), "proxy gone");
-                self.end_trials(client);
-            }
-            XdsEvent::Nacked(nack) => {
-                tracing::error!(
-                    node = %client.node_id, type_url = ?nack.type_url,
-                    resources = ?nack.resources.iter().map(|resource| &*resource.name).collect::<Vec<_>>(),
-                    "a proxy refused configuration: {}", report::words(&nack.message)
-                );
-                if &*nack.type_url == EXTENSION && self.filter.refused(&client.node_key) {
-                    tracing::info!(role = %role(&client.node_key), "offering the filter again in another VM");
-                    return self.publish();
-                }
-                let withheld = self.withhold();
-                self.note_binding(client, nack);
-                if withheld {
-                    // The refused version was taken for good until now.
-                    self.last_good.clone_from(&self.confirmed);
-                    return self.publish_change();
-                }
-            }
-            XdsEvent::Acked(delivery) if &*delivery.type_url == EXTENSION => {
-                self.filter.accepted(&client.node_key);
-                self.confirm();
-            }
-            XdsEvent::Acked(delivery) => {
-                self.note_bound(client, delivery);
-                self.confirm();
-            }
-            XdsEvent::Restarted => {}
-            _ => return,
-        }
-        self.report_soon();
-    }
-}
-
-/// A role in the log: whoever connects may say anything.
-fn role(node_key: &str) -> String {
-    keyward_xds::printable(node_key, MAX_ROLE)
-}
-
-/// Whether all proxies of a role have accepted what was published last.
-fn accepted(xds: &keyward_xds::Cache, clients: &[ClientStatus], role: &str) -> bool {
-    let published = xds.get(role);
-    clients.iter().filter(|client| &*client.client.node_key == role).all(|client| {
-        let version = client.snapshot.as_deref();
-        client.in_sync() && version == published.as_ref().map(keyward_xds::Snapshot::version)
-    })
-}
-
-/// Whether all proxies of a role have come to ask for their routes and secrets, which they do only once
-/// they have taken listeners and clusters: until then nothing is known of those.
-fn asked_for(resources: &XdsResources, clients: &[ClientStatus], role: &str) -> bool {
-    let counts = [(ROUTE, resources.routes.len()), (SECRET, resources.secrets.len())];
-    clients.iter().filter(|client| &*client.client.node_key == role).all(|client| {
-        counts.iter().all(|(type_url, count)| {
-            let held =
-                client.types.iter().filter(|of| &*of.type_url == *type_url).map(|of| of.held).sum::<usize>();
-            held >= *count
-        })
-    })
 }
 
 fn snapshot(resources: &XdsResources) -> keyward_xds::Snapshot {

@@ -10,10 +10,10 @@ use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use super::json::Json;
 use super::policies::{Written, metadata_name};
 use super::read::{Node, Notes, Path};
-use super::time;
 use crate::life::Life;
 use crate::record::{MAX_IDENTITY_LEN, MAX_RECORD_LEN, Record, is_header_value, pack};
 use crate::table::{Builder, Table};
+use crate::time;
 use crate::wire::{DIGEST_LEN, Digest, entry_hash, pack_entry};
 
 /// The most keys of a configuration. Every worker of a proxy reads all of it whenever anything in it

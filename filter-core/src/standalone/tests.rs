@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::decide::{Denial, Facts, Forbidden, Verdict, decide};
 use crate::key;
+use crate::time;
 
 /// A request: its headers, and the time.
 struct Request<'a> {

@@ -1,7 +1,7 @@
 //! What the `Settings` say, and which objects are looked at.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use keyward_resource::kinds::route::DirectResponse;
@@ -70,10 +70,8 @@ fn with(settings: &Settings, object: &SettingsObject) -> Settings {
 
 /// The objects that are looked at. Those of other namespaces count as absent; of them it is said why.
 pub(super) fn watched<'i>(input: &'i Input, settings: &Settings, reports: &mut Reports) -> Cow<'i, Input> {
-    if settings.watch_namespaces.is_empty() {
-        return Cow::Borrowed(input);
-    }
-    let mut watch = Watch { settings, reports };
+    let Some(namespaces) = settings.watched_namespaces() else { return Cow::Borrowed(input) };
+    let mut watch = Watch { namespaces, system: &settings.system_namespace, reports };
     Cow::Owned(Input {
         gateways: watch.kept(GATEWAY, &input.gateways),
         virtual_services: watch.kept(VIRTUAL_SERVICE, &input.virtual_services),
@@ -91,7 +89,8 @@ pub(super) fn watched<'i>(input: &'i Input, settings: &Settings, reports: &mut R
 
 /// Which namespaces are looked at.
 struct Watch<'a> {
-    settings: &'a Settings,
+    namespaces: BTreeSet<String>,
+    system: &'a str,
     reports: &'a mut Reports,
 }
 
@@ -99,8 +98,7 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     fn looks_at(&self, namespace: &str) -> bool {
-        let Settings { system_namespace, watch_namespaces, .. } = self.settings;
-        namespace == system_namespace || watch_namespaces.contains(namespace)
+        self.namespaces.contains(namespace)
     }
 
     fn kept<T>(
@@ -115,7 +113,7 @@ impl Watch<'_> {
                 continue;
             }
             let ObjectRef { namespace, name } = reference;
-            let system = &self.settings.system_namespace;
+            let system = self.system;
             let reason = format!(
                 "its namespace is not watched: spec.watchNamespaces of Settings {system}/{SETTINGS_NAME} does \
                  not name {namespace:?}"

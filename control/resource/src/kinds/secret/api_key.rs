@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use keyward_filter_core::generated::{self, Shape};
+use keyward_filter_core::time;
 use sha2::{Digest as _, Sha256};
 
 use super::SecretValue;
-use super::life::{KeyLife, time};
+use super::life::KeyLife;
 use super::previous::{self, PREVIOUS_DIGEST_FIELD, PREVIOUS_EXPIRES_FIELD, PREVIOUS_KEY_FIELD, PreviousKey};
 use crate::meta::Meta;
 use crate::reader::Object;
@@ -198,7 +199,7 @@ pub(super) fn hex(bytes: &[u8]) -> Option<[u8; 32]> {
 }
 
 pub(super) fn moment(bytes: &[u8]) -> Option<u64> {
-    time(std::str::from_utf8(line(bytes)).ok()?)
+    time::milliseconds(std::str::from_utf8(line(bytes)).ok()?)
 }
 
 fn switch(bytes: &[u8]) -> Option<bool> {
