@@ -1,7 +1,9 @@
 //! One request, from its headers to an outcome, and its response.
 
 use crate::config::{FilterConfig, MetadataHeader, auth_id_of_route, without_list};
-use crate::decide::{Denial, Facts, Foregone, Grant, OpenRoute, Permit, Tables, Verdict, decide_by, demanded};
+use crate::decide::{
+    Denial, Facts, Foregone, Grant, OpenRoute, Permit, Tables, Verdict, decide_by, demanded,
+};
 use crate::decisions::Row;
 use crate::host::{HostError, Note, Reply, RequestHost};
 use crate::key;

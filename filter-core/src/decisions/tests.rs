@@ -58,7 +58,11 @@ fn decisions_are_told_by_auth_config_and_reason_and_only_those_that_happened() {
     assert_eq!(shown.values(), expected);
     assert_eq!(
         shown.totals,
-        BTreeMap::from([("keyward.allowed", 3), ("keyward.denied.forbidden", 1), ("keyward.denied.not_yet_valid", 1)])
+        BTreeMap::from([
+            ("keyward.allowed", 3),
+            ("keyward.denied.forbidden", 1),
+            ("keyward.denied.not_yet_valid", 1)
+        ])
     );
     shown.tell(&mut decisions);
     assert_eq!(shown.values(), expected, "each decision is told once");
@@ -76,7 +80,11 @@ fn there_are_so_many_rows_and_the_rest_share_one() {
         decisions.count(row, Metric::Allowed);
     }
     shown.tell(&mut decisions);
-    assert_eq!(shown.values.len(), MAX_ROWS - 1, "the row of routes without an AuthConfig has nothing to tell");
+    assert_eq!(
+        shown.values.len(),
+        MAX_ROWS - 1,
+        "the row of routes without an AuthConfig has nothing to tell"
+    );
     let kept = i64::try_from(MAX_ROWS - 2).expect("a small number");
     let all = i64::try_from(3 * MAX_ROWS).expect("a small number");
     assert_eq!(shown.values["keyward.decisions.other|allowed"], all - kept);

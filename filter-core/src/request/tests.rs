@@ -47,10 +47,7 @@ fn config() -> FilterConfig {
                 "ns/a@1".to_owned(),
                 Policy::of(Step { allowed: Some("t@1".to_owned()), ..step("api-key", false) }),
             ),
-            (
-                "ns/either".to_owned(),
-                Policy::new(vec![step("api-key", false), step("x-key", true)], either),
-            ),
+            ("ns/either".to_owned(), Policy::new(vec![step("api-key", false), step("x-key", true)], either)),
         ]),
         standalone: None,
     }

@@ -172,7 +172,8 @@ fn took(
     now: Duration,
 ) -> Option<Duration> {
     let SessionEvent::Acked { version, .. } = event else { return None };
-    let published = workers.published_at(version.revision).filter(|at| subscribed.is_some_and(|since| since <= *at))?;
+    let published =
+        workers.published_at(version.revision).filter(|at| subscribed.is_some_and(|since| since <= *at))?;
     now.checked_sub(published)
 }
 
@@ -233,7 +234,14 @@ impl KeyStream {
     /// A service that sends what `view` says to whom it admits, and notes in `workers` what is held.
     #[must_use]
     pub(crate) fn new(view: watch::Receiver<KeyView>, workers: WorkersHandle, admission: Admission) -> Self {
-        Self { view, workers, admission, stalled_after: STALLED_AFTER, reports: None, metrics: Metrics::default() }
+        Self {
+            view,
+            workers,
+            admission,
+            stalled_after: STALLED_AFTER,
+            reports: None,
+            metrics: Metrics::default(),
+        }
     }
 
     /// The same, which takes reports of uses as well.

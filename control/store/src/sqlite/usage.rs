@@ -358,8 +358,12 @@ mod tests {
     #[test]
     fn those_that_are_used_most_come_first() {
         let (file, _folder) = file();
-        file.add(&[uses("a", "ann", 1, 3, 50), uses("a", "bob", 2, 9, 40), uses("b", "cat", 3, 3, 10)], &[], 0)
-            .expect("saved");
+        file.add(
+            &[uses("a", "ann", 1, 3, 50), uses("a", "bob", 2, 9, 40), uses("b", "cat", 3, 3, 10)],
+            &[],
+            0,
+        )
+        .expect("saved");
         let names = |count| {
             let top = file.top(count).expect("a list");
             top.into_iter().map(|row| (row.name, row.uses)).collect::<Vec<_>>()

@@ -10,8 +10,8 @@ use keyward_resource::kinds::gateway::{Gateway, Selection};
 use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports};
 
-use super::{access_logs, age};
 use super::kind::GATEWAY;
+use super::{access_logs, age};
 use crate::input::{Input, Settings};
 use crate::own;
 

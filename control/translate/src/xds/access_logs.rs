@@ -83,10 +83,7 @@ fn file(log: &AccessLog) -> FileAccessLog {
             ..DataSource::default()
         }),
     };
-    let format = SubstitutionFormatString {
-        format: Some(format),
-        ..SubstitutionFormatString::default()
-    };
+    let format = SubstitutionFormatString { format: Some(format), ..SubstitutionFormatString::default() };
     FileAccessLog {
         path: log.path.clone(),
         access_log_format: Some(file_access_log::AccessLogFormat::LogFormat(format)),
@@ -120,9 +117,9 @@ fn converted(json: &Json) -> Value {
         Json::Bool(flag) => value::Kind::BoolValue(*flag),
         Json::Number(number) => value::Kind::NumberValue(number.as_f64().unwrap_or_default()),
         Json::String(text) => return string(commands(text)),
-        Json::Array(items) => value::Kind::ListValue(ListValue {
-            values: items.iter().map(converted).collect(),
-        }),
+        Json::Array(items) => {
+            value::Kind::ListValue(ListValue { values: items.iter().map(converted).collect() })
+        }
         Json::Object(_) => value::Kind::StructValue(Struct { fields: fields(json) }),
     };
     Value { kind: Some(kind) }

@@ -72,7 +72,9 @@ fn access_log(log: &AccessLog) -> Value {
     let Some(AccessLogFormat::LogFormat(format)) = access_log_format else { panic!("no format") };
     let line = match format.format {
         Some(Format::JsonFormat(fields)) => object(&fields),
-        Some(Format::TextFormatSource(DataSource { specifier: Some(Specifier::InlineString(text)), .. })) => json!(text),
+        Some(Format::TextFormatSource(DataSource {
+            specifier: Some(Specifier::InlineString(text)), ..
+        })) => json!(text),
         other => panic!("no such format is made: {other:?}"),
     };
     json!({ "path": path, "line": line })

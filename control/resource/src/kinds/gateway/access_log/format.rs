@@ -165,7 +165,11 @@ fn check<'t>(
             Err(format!("%{name}% is not logged: a key may stand in the query"))
         }
         ("START_TIME", argument) => match argument {
-            Some(format) if !format.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"%-./:_, ".contains(&byte)) => {
+            Some(format)
+                if !format
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"%-./:_, ".contains(&byte)) =>
+            {
                 Err("%START_TIME%: the argument must be a format of a time, such as (%Y-%m-%d)".to_owned())
             }
             _ => uncut.map(|()| None),
