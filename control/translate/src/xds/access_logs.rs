@@ -29,7 +29,7 @@ const USUAL: &[(&str, &str)] = &[
     ("identity", "%KEYWARD(identity)%"),
     ("key_id", "%KEYWARD(key_id)%"),
     ("method", "%REQ(:method)%"),
-    ("path", "%PATH(NQ:PATH)%"),
+    ("path", "%PATH(NQ:ORIG_OR_PATH)%"),
     ("protocol", "%PROTOCOL%"),
     ("reason", "%KEYWARD(reason)%"),
     ("request_id", "%REQ(x-request-id)%"),
