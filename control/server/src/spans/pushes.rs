@@ -30,11 +30,6 @@ impl<K: Eq + Hash> Pushes<K> {
             span.record("failed", true);
         }
     }
-
-    /// Nobody is there any more who could answer to those.
-    pub(crate) fn forget(&mut self, gone: impl Fn(&K) -> bool) {
-        self.0.retain(|what, _| !gone(what));
-    }
 }
 
 impl<K> Default for Pushes<K> {
