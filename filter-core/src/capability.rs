@@ -14,10 +14,13 @@ pub const ANONYMOUS_STATE: &str = "wasm.keyward_anonymous";
 pub const ANONYMOUS: &str = "yes";
 
 /// The filter states that an access log may show, where the configuration says that one does: the reason of
-/// the decision, the AuthConfig, and the id of the key, if it is one that is known.
+/// the decision, the AuthConfig, who passed, and the id of the key, if it is one that is known. The header with
+/// the identity would not do: of a request that is refused as it comes, it is what the client says.
 pub const REASON_STATE: &str = "wasm.keyward_reason";
 /// See [`REASON_STATE`].
 pub const AUTH_CONFIG_STATE: &str = "wasm.keyward_auth_config";
+/// See [`REASON_STATE`].
+pub const IDENTITY_STATE: &str = "wasm.keyward_identity";
 /// See [`REASON_STATE`]. The first eight digits of the key's SHA-256.
 pub const KEY_ID_STATE: &str = "wasm.keyward_key_id";
 

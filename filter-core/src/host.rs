@@ -28,6 +28,8 @@ pub enum Note {
     Reason,
     /// Whose policy decided.
     AuthConfig,
+    /// Who passed.
+    Identity,
     /// Which key it was. Never the key.
     KeyId,
 }

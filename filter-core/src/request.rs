@@ -59,6 +59,8 @@ struct Teller<'a> {
     /// The AuthConfig, where an access log shows what was decided.
     log: Option<&'a str>,
     key: Option<Digest>,
+    /// Who passes.
+    identity: Option<&'a [u8]>,
 }
 
 /// Decides on a request and carries the decision out.
@@ -73,7 +75,7 @@ pub fn on_request_headers(
     let policy = match demanded(config, route_name) {
         Ok(policy) => policy,
         Err(Foregone::Open(route)) => {
-            let teller = Teller { log: None, row: Row::NONE, key: None };
+            let teller = Teller { log: None, row: Row::NONE, key: None, identity: None };
             return match pass(config, &route, host) {
                 Ok(forwarded) => Outcome::Forward(forwarded),
                 Err(HostError) => teller.unavailable(host),
@@ -87,14 +89,15 @@ pub fn on_request_headers(
     let mut told = Told { host, found: None };
     let verdict = decide_by(policy, tables, &mut told);
     let Told { host, found: key } = told;
-    let teller = Teller { row: policy.row, log: logged(config, route_name), key };
+    let teller = Teller { row: policy.row, log: logged(config, route_name), key, identity: None };
     match verdict {
         Verdict::Allow(permit) => {
             permit.grants().for_each(|grant| tables.used(&grant.step.table, &grant.digest));
-            let passed = permit.identity().map_or(Metric::Anonymous, |_| Metric::Allowed);
+            let identity = permit.identity();
+            let passed = identity.map_or(Metric::Anonymous, |_| Metric::Allowed);
             match forward(config, permit, host) {
                 Ok(forwarded) => {
-                    teller.tell(passed, host);
+                    Teller { identity, ..teller }.tell(passed, host);
                     Outcome::Forward(forwarded)
                 }
                 Err(HostError) => teller.unavailable(host),
@@ -112,7 +115,10 @@ pub fn on_request_headers(
 pub fn unavailable(config: &FilterConfig, host: &mut impl RequestHost) -> Outcome {
     let route_name = host.route_name();
     let teller = match demanded(config, route_name.as_deref()) {
-        Ok(policy) => Teller { row: policy.row, log: logged(config, route_name.as_deref()), key: None },
+        Ok(policy) => {
+            let log = logged(config, route_name.as_deref());
+            Teller { row: policy.row, log, key: None, identity: None }
+        }
         Err(_) => Teller::without_policy(config, route_name.as_deref(), host),
     };
     teller.unavailable(host)
@@ -120,7 +126,7 @@ pub fn unavailable(config: &FilterConfig, host: &mut impl RequestHost) -> Outcom
 
 /// The same, where not even the configuration is there.
 pub fn unconfigured(host: &mut impl RequestHost) -> Outcome {
-    Teller { row: Row::NONE, log: None, key: None }.unavailable(host)
+    Teller { row: Row::NONE, log: None, key: None, identity: None }.unavailable(host)
 }
 
 /// The AuthConfig of a route, if an access log shows it.
@@ -213,7 +219,7 @@ impl<'a> Teller<'a> {
     ) -> Self {
         let auth_id = route_name.filter(|_| config.standalone.is_none()).and_then(auth_id_of_route);
         let row = auth_id.map_or(Row::NONE, |auth_id| host.row(without_list(auth_id)));
-        Self { row, log: logged(config, route_name), key: None }
+        Self { row, log: logged(config, route_name), key: None, identity: None }
     }
 
     fn tell(&self, reason: Metric, host: &mut impl RequestHost) {
@@ -222,6 +228,9 @@ impl<'a> Teller<'a> {
         host.note(Note::Reason, reason.reason().unwrap_or_default().as_bytes());
         if !auth_config.is_empty() {
             host.note(Note::AuthConfig, auth_config.as_bytes());
+        }
+        if let Some(identity) = self.identity {
+            host.note(Note::Identity, identity);
         }
         if let Some(key) = &self.key {
             host.note(Note::KeyId, &key::id(key));

@@ -116,6 +116,7 @@ impl RequestHost for Proxy {
         let name: &[u8] = match note {
             Note::Reason => b"keyward_reason",
             Note::AuthConfig => b"keyward_auth_config",
+            Note::Identity => b"keyward_identity",
             Note::KeyId => b"keyward_key_id",
         };
         let _ = call::set_property(name, value);

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! 9091  debug      /  /logging  /metrics ─▶ Logging, Metrics ─┐
+//!                  /debug/pprof, tasks ───▶ Profiles, Tasks ──┤
+//!                  /zpages ───────────────▶ recent spans ─────┤
 //! 9095  snapshots  /  /snapshots/... ─────▶ Snapshots ────────┼─ implemented by the control server
 //! 10010 dev mode   /  /xds  /xds/{key}  /api ─▶ Snapshots ────┤
 //! 19000 proxy      everything of Envoy's admin ─▶ ProxyAdmin ─┘
@@ -21,6 +23,7 @@ pub mod xds;
 mod envelope;
 mod gate;
 mod index;
+mod page;
 mod query;
 
 pub use envelope::{Failure, Shown};

@@ -5,6 +5,10 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use keyward_server::{LogFormat, ServeArgs, logging};
 
+/// Samples who holds the memory (the debug port shows it).
+#[global_allocator]
+static ALLOCATOR: keyward_profile::Allocator = keyward_profile::Allocator;
+
 /// The filter module, built before this binary (see build.rs).
 static FILTER: &[u8] = include_bytes!(env!("KEYWARD_FILTER_WASM"));
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use keyward_access::{Action, Rules, TokenFile, authorize};
-use keyward_admin::debug::{Debug, Logging};
+use keyward_admin::debug::{Debug, Logging, Observed};
 use keyward_admin::proxy::{Manner, ProxyAdmin};
 use keyward_admin::snapshots::Snapshots;
 use keyward_admin::{Gate, Need, Refusal, Who};
@@ -20,7 +20,6 @@ use keyward_resource::ApiStatus;
 use keyward_tls::{TlsConfig, TlsListener};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{self, Gatekeeper};
@@ -28,8 +27,11 @@ use crate::args::ServeArgs;
 use crate::exposure::AdminRules;
 use crate::metrics::Metrics;
 use crate::ports::{listen, serve_http};
+use crate::profiles::Profilers;
 use crate::published::Published;
 use crate::rest::{self, HostGuard};
+use crate::spans::Spans;
+use crate::tasks::{Known, Tasks};
 
 pub(crate) use snapshots::Views;
 
@@ -44,6 +46,8 @@ pub(crate) struct Listeners {
 pub(crate) struct Surfaces {
     pub(crate) logging: Arc<dyn Logging>,
     pub(crate) metrics: Metrics,
+    pub(crate) tasks: Known,
+    pub(crate) spans: Spans,
     pub(crate) snapshots: Arc<dyn Snapshots>,
     /// The admin of the supervised Envoy, if there is one.
     pub(crate) proxy: Option<Arc<dyn ProxyAdmin>>,
@@ -134,10 +138,21 @@ impl Surfaces {
         self,
         args: &ServeArgs,
         listeners: Listeners,
-        tasks: &mut JoinSet<anyhow::Result<()>>,
+        tasks: &mut Tasks,
         stop: &CancellationToken,
     ) -> anyhow::Result<()> {
-        let Self { logging, metrics, snapshots, proxy, published, dev_mode_problem, rules, tls } = self;
+        let Self {
+            logging,
+            metrics,
+            tasks: known,
+            spans,
+            snapshots,
+            proxy,
+            published,
+            dev_mode_problem,
+            rules,
+            tls,
+        } = self;
         if let (Some(listener), Some(proxy)) = (listeners.proxy, proxy) {
             let guarded = Guarded::new(rules.proxy, args, args.admin);
             let manner = Manner {
@@ -145,26 +160,35 @@ impl Surfaces {
                 allow_header_logging: args.allow_header_logging,
             };
             let router = guarded.around(keyward_admin::proxy::router(proxy, guarded.gate(), manner));
-            tasks.spawn(serve_any("admin of the gateway proxy", listener, tls.clone(), router, stop.clone()));
+            let what = "admin of the gateway proxy";
+            tasks.spawn(what, serve_any(what, listener, tls.clone(), router, stop.clone()));
         }
         if let Some(listener) = listeners.debug {
             let guarded = Guarded::new(rules.stats, args, args.stats);
             let with_snapshots = args.admin_handlers_with_stats.then(|| Arc::clone(&snapshots));
-            let debug = Debug { logging, metrics: Arc::new(metrics), snapshots: with_snapshots };
+            let debug = Debug {
+                logging,
+                metrics: Arc::new(metrics),
+                profiles: Arc::new(Profilers),
+                tasks: Arc::new(known),
+                observed: Observed { recent: spans.recent, calls: spans.calls },
+                snapshots: with_snapshots,
+            };
             let router = guarded.around(keyward_admin::debug::router(&debug, &guarded.gate()));
             tracing::info!(address = %args.stats, "the debug port is open");
-            tasks.spawn(serve_any("debug port", listener, tls.clone(), router, stop.clone()));
+            tasks.spawn("debug port", serve_any("debug port", listener, tls.clone(), router, stop.clone()));
         }
         let guarded = Guarded::new(rules.snapshots, args, args.snapshots);
         let router = guarded.around(keyward_admin::snapshots::router(&snapshots, &guarded.gate()));
-        tasks.spawn(serve_any("snapshot port", listeners.snapshots, tls.clone(), router, stop.clone()));
+        let what = "snapshot port";
+        tasks.spawn(what, serve_any(what, listeners.snapshots, tls.clone(), router, stop.clone()));
 
         let guarded = Guarded::new(rules.dev_admin, args, args.dev_admin);
         let scheme = if tls.is_some() { "https" } else { "http" };
         let successor = format!("{scheme}://{}/", args.snapshots);
         let router = guarded.around(keyward_admin::dev::router(&snapshots, &guarded.gate(), &successor));
         let port = dev::Port { address: args.dev_admin, successor, tls, router };
-        tasks.spawn(port.follow(published, dev_mode_problem, stop.clone()));
+        tasks.spawn("dev-mode port", port.follow(published, dev_mode_problem, stop.clone()));
         Ok(())
     }
 }

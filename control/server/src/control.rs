@@ -27,6 +27,7 @@ use anyhow::Context as _;
 use keyward_keys::{Change, KeyIndex, KeyView};
 use keyward_resource::{ObjectKey, Reports, State};
 use keyward_store::{Event, Revision, Store};
+use keyward_trace::SPANS;
 use keyward_translate::proxy::allow_lists;
 use keyward_translate::xds::{CLUSTER, ENDPOINT};
 use keyward_translate::{
@@ -36,6 +37,7 @@ use keyward_xds::StreamEvent;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
+use tracing::field::Empty;
 
 use crate::filter::Filter;
 use crate::metrics::Metrics;
@@ -262,9 +264,14 @@ impl ControlLoop {
 
     /// Translates everything and tells everybody: keys first, then what uses them.
     fn publish(&mut self) {
+        let span = tracing::info_span!(target: SPANS, "publish", revision = self.revision.0, proxies = Empty);
+        let _entered = span.enter();
         let begun = Instant::now();
         let Output { mut proxies, reports, last_good, settings } =
-            self.translator.translate(self.objects.input(), &self.settings, &self.last_good);
+            tracing::info_span!(target: SPANS, "translate", revision = self.revision.0).in_scope(|| {
+                self.translator.translate(self.objects.input(), &self.settings, &self.last_good)
+            });
+        span.record("proxies", proxies.len());
         self.metrics.translated(begun.elapsed());
         self.last_good = last_good;
         let mut key_changes = std::mem::take(&mut self.key_changes);
@@ -277,13 +284,14 @@ impl ControlLoop {
             self.rollouts.widen(proxy, may_wait, now);
         }
         key_changes.push(Change::Allow(allow_lists(proxies.values())));
-        self.index_mut().apply(self.revision.0, key_changes);
-
-        let wanted: BTreeMap<String, BTreeSet<String>> =
-            proxies.iter().map(|(role, proxy)| (role.clone(), proxy.tables.clone())).collect();
-        let view = self.index_mut().view(wanted).with_retired(&self.outlets.keys.borrow());
-        self.outlets.keys.send_replace(view.clone());
-        self.outlets.workers.change(|workers, now| workers.on_keys(view, now));
+        tracing::info_span!(target: SPANS, "keys.index", changes = key_changes.len()).in_scope(|| {
+            self.index_mut().apply(self.revision.0, key_changes);
+            let wanted: BTreeMap<String, BTreeSet<String>> =
+                proxies.iter().map(|(role, proxy)| (role.clone(), proxy.tables.clone())).collect();
+            let view = self.index_mut().view(wanted).with_retired(&self.outlets.keys.borrow());
+            self.outlets.keys.send_replace(view.clone());
+            self.outlets.workers.change(|workers, now| workers.on_keys(view, now));
+        });
 
         for (role, proxy) in &proxies {
             let config = keyward_translate::filter_config(proxy, &settings);

@@ -7,16 +7,22 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context as _, bail};
 use keyward_access::AUDIT_TARGET;
 use keyward_admin::debug::{Change, Levels, Logging};
-use tracing_subscriber::EnvFilter;
+use keyward_trace::{SPANS, is_ours};
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _, registry, reload};
 
 use crate::args::LogFormat;
 use crate::logs::{Logs, Tee};
+use crate::spans::Spans;
 
 /// Changes what is logged.
 pub struct LogControl {
     directives: Mutex<Directives>,
     reload: Reload,
     logs: Logs,
+    spans: Spans,
 }
 
 /// Puts another filter in the place of the one in force.
@@ -45,25 +51,21 @@ pub fn init(level: &str, format: LogFormat) -> anyhow::Result<LogControl> {
         )
     })?;
     let logs = Logs::default();
-    let tee = Tee::new(logs.control.clone());
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(tee);
-    let (started, reload): (_, Reload) = match format {
+    let (filter, handle) = reload::Layer::new(filter);
+    let lines = tracing_subscriber::fmt::layer().with_writer(Tee::new(logs.control.clone()));
+    let lines = match format {
         LogFormat::Text => {
             let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-            let builder = builder.with_ansi(is_terminal).with_filter_reloading();
-            let handle = builder.reload_handle();
-            let reload = move |filter| handle.reload(filter).map_err(|error| error.to_string());
-            (builder.try_init(), Box::new(reload))
+            lines.with_ansi(is_terminal).boxed()
         }
-        LogFormat::Json => {
-            let builder = builder.json().flatten_event(true).with_filter_reloading();
-            let handle = builder.reload_handle();
-            let reload = move |filter| handle.reload(filter).map_err(|error| error.to_string());
-            (builder.try_init(), Box::new(reload))
-        }
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
     };
+    let (spans, layer) = Spans::new();
+    let started =
+        registry().with(lines.with_filter(filter)).with(layer.with_filter(filter_fn(is_ours))).try_init();
+    let reload = Box::new(move |filter| handle.reload(filter).map_err(|error| error.to_string()));
     started.map_err(|error| anyhow::anyhow!("logging could not be started: {error}"))?;
-    Ok(LogControl { directives: Mutex::new(Directives::read(level)), reload, logs })
+    Ok(LogControl { directives: Mutex::new(Directives::read(level)), reload, logs, spans })
 }
 
 /// Reads a level or directives. A bare word must be a level: as a directive it would name a target
@@ -74,7 +76,11 @@ fn filter(level: &str) -> anyhow::Result<EnvFilter> {
     if bare && !["trace", "debug", "info", "warn", "error"].contains(&level) {
         bail!("unknown level");
     }
-    let filter = EnvFilter::builder().parse(level)?;
+    let mut filter = EnvFilter::builder().parse(level)?;
+    if !level.contains(SPANS) {
+        // They are shown elsewhere: here they would stand before each line.
+        filter = filter.add_directive(format!("{SPANS}=off").parse()?);
+    }
     if level.contains(AUDIT_TARGET) {
         return Ok(filter);
     }
@@ -88,6 +94,11 @@ impl LogControl {
     /// What was logged last.
     pub(crate) fn logs(&self) -> Logs {
         self.logs.clone()
+    }
+
+    /// The spans that are kept.
+    pub(crate) fn spans(&self) -> Spans {
+        self.spans.clone()
     }
 
     fn now(&self) -> Directives {

@@ -21,8 +21,8 @@ use keyward_tls::TlsListener;
 use keyward_translate::{OwnPort, OwnService, Routing, Settings};
 use keyward_xds::AdsService;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tonic::service::LayerExt as _;
 
 use crate::access::{self, AuditLog, Gatekeeper};
 use crate::access_log;
@@ -42,7 +42,9 @@ use crate::proxies;
 use crate::published::Published;
 use crate::rest::{self, HostGuard, LogReader, Own, Served, Sync, Uses};
 use crate::review::Reviewer;
+use crate::spans::{metered_grpc, traced};
 use crate::statuses::StatusWriter;
+use crate::tasks::Tasks;
 use crate::tls_files;
 use crate::usage::Usage;
 use crate::workers::WorkersHandle;
@@ -74,6 +76,15 @@ struct Supervised {
 ///
 /// When something cannot be started, or when a part of the server fails.
 pub async fn serve(args: ServeArgs, filter: Bytes, logs: LogControl) -> anyhow::Result<()> {
+    let exporter = logs.spans().exporter()?;
+    let outcome = run(args, filter, logs).await;
+    if let Some(exporter) = exporter {
+        exporter.finish().await;
+    }
+    outcome
+}
+
+async fn run(args: ServeArgs, filter: Bytes, logs: LogControl) -> anyhow::Result<()> {
     let stop = CancellationToken::new();
     let signals = signals()?;
     let mut tasks = start(&args, filter, logs, &stop).await?;
@@ -102,7 +113,7 @@ async fn start(
     filter: Bytes,
     logs: LogControl,
     stop: &CancellationToken,
-) -> anyhow::Result<JoinSet<anyhow::Result<()>>> {
+) -> anyhow::Result<Tasks> {
     let tokens = TokenFile::new(&args.data);
     let exposure = exposure::decide(args, has_tokens(&tokens)?)?;
     let tls_files = tls_files::folder(args)?;
@@ -126,6 +137,7 @@ async fn start(
         None => filter,
     };
     let metrics = Metrics::default();
+    let spans = logs.spans();
     let store: Arc<dyn Store> = Arc::new(MeasuredStore::new(open_store(args).await?, metrics.clone()));
     // Now that nobody else serves from this folder: an Envoy of before may hold a port.
     let certified = grpc_tls.is_some();
@@ -196,23 +208,16 @@ async fn start(
         workers: workers.clone(),
     };
 
-    let mut tasks = JoinSet::new();
-    tasks.spawn(control.run(xds_events, questions, stop.clone()));
-    tasks.spawn(compaction::run(store.clone(), stop.clone()));
+    let mut tasks = Tasks::new();
+    tasks.spawn("control loop", control.run(xds_events, questions, stop.clone()));
+    tasks.spawn("compaction", compaction::run(store.clone(), stop.clone()));
     if let Some(folder) = resources {
-        let follow = folder.follow(writer.clone(), store.clone(), stop.clone());
-        tasks.spawn(async move {
-            follow.await;
-            Ok(())
-        });
+        tasks.spawn_sure("resource folder", folder.follow(writer.clone(), store.clone(), stop.clone()));
     }
 
     for config in rest_tls.iter().chain(&grpc_tls) {
         let (config, stop) = (config.clone(), stop.clone());
-        tasks.spawn(async move {
-            config.follow(stop).await;
-            Ok(())
-        });
+        tasks.spawn_sure("certificates of a port", async move { config.follow(stop).await });
     }
     let sync =
         Sync { workers: workers.clone(), ads: ads.clone(), store: store.clone(), published: reports.clone() };
@@ -220,27 +225,30 @@ async fn start(
     let key_stream =
         KeyStream::new(key_view, workers, admission).reporting_to(usage.clone(), reports.clone());
     let key_stream = key_stream.measured_by(metrics.clone());
-    tasks.spawn(usage.clone().run(reports.clone(), stop.clone()));
+    tasks.spawn("uses of keys", usage.clone().run(reports.clone(), stop.clone()));
     if args.usage_metrics > 0 {
         let (shown, stop) = (usize::from(args.usage_metrics), stop.clone());
-        tasks.spawn(follow_uses(metrics.clone(), usage.clone(), reports.clone(), shown, stop));
+        let follow = follow_uses(metrics.clone(), usage.clone(), reports.clone(), shown, stop);
+        tasks.spawn("metrics of uses", follow);
     }
     let uses = Uses { usage, published: reports.clone() };
     let router = tonic::transport::Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE))
-        .add_service(ads.into_server())
-        .add_service(key_stream);
-    tasks.spawn(serve_grpc(router, grpc, grpc_tls, stop.clone()));
+        .add_service(metered_grpc(&spans.calls).named_layer(ads.into_server()))
+        .add_service(metered_grpc(&spans.calls).named_layer(key_stream));
+    tasks.spawn("gRPC port", serve_grpc(router, grpc, grpc_tls, stop.clone()));
 
     let statuses = StatusWriter::new(store.clone(), writer.clone(), &args.system_namespace, reports.clone());
-    tasks.spawn(statuses.run(stop.clone()));
-    tasks.spawn(proxies::follow(writer.clone(), reports.clone(), stop.clone()));
+    tasks.spawn("statuses", statuses.run(stop.clone()));
+    tasks.spawn("proxies", proxies::follow(writer.clone(), reports.clone(), stop.clone()));
 
     let last_lines = logs.logs();
     let surfaces = Surfaces {
         logging: Arc::new(logs),
         metrics: metrics.clone(),
+        tasks: tasks.known(),
+        spans: spans.clone(),
         snapshots: Arc::new(views),
         proxy: supervised
             .as_ref()
@@ -267,19 +275,21 @@ async fn start(
         },
     };
     let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, own);
-    let api = counted(access::guarded(api, &gatekeeper), &metrics);
+    let api = traced(access::guarded(api, &gatekeeper), &spans.calls);
+    let api = counted(api, &metrics);
     match rest_tls {
         Some(config) => {
-            tasks.spawn(serve_http("REST port", TlsListener::new(rest, config)?, api, stop.clone()))
+            let listener = TlsListener::new(rest, config)?;
+            tasks.spawn("REST port", serve_http("REST port", listener, api, stop.clone()));
         }
-        None => tasks.spawn(serve_http("REST port", rest, api, stop.clone())),
-    };
+        None => tasks.spawn("REST port", serve_http("REST port", rest, api, stop.clone())),
+    }
 
     if let Some(Supervised { supervisor, identity, .. }) = supervised {
         if let Some(identity) = identity {
-            tasks.spawn(identity.keep(stop.clone()));
+            tasks.spawn("certificate of the proxy", identity.keep(stop.clone()));
         }
-        tasks.spawn(supervisor.run(stop.clone()));
+        tasks.spawn("supervised Envoy", supervisor.run(stop.clone()));
     }
     tracing::info!(rest = %args.rest, xds = %args.xds, data = %args.data.display(), "keyward serves");
     Ok(tasks)

@@ -459,21 +459,23 @@ fn every_decision_is_counted_under_its_auth_config_and_reason() {
 fn an_access_log_is_told_which_key_it_was_if_it_is_one_that_is_known() {
     let config = FilterConfig { access_log: true, ..config() };
     let id = |key: &str| String::from_utf8_lossy(&key::id(&key::digest(key.as_bytes()))).into_owned();
-    for (route, headers, [reason, auth_config, key]) in [
-        ("ns/a|r", &[("api-key", "k1")][..], ["allowed", "ns/a", "k1"]),
-        ("ns/a|r", &[], ["missing", "ns/a", ""]),
-        ("ns/a|r", &[("api-key", "nope")], ["unknown", "ns/a", ""]),
-        ("ns/open|r", &[], ["anonymous", "ns/open", ""]),
-        ("ns/a@1|r", &[("api-key", "k1")], ["not_allowed", "ns/a", "k1"]),
-        ("ns/either|r", &[("api-key", "nope"), ("x-key", "k2")], ["allowed", "ns/either", "k2"]),
-        ("ns/gone|r", &[("api-key", "k1")], ["no_policy", "ns/gone", ""]),
-        ("no-separator", &[], ["no_policy", "", ""]),
+    let smuggled = ("x-user-id", "root");
+    for (route, headers, [reason, auth_config, identity, key]) in [
+        ("ns/a|r", &[("api-key", "k1"), smuggled][..], ["allowed", "ns/a", "ann", "k1"]),
+        ("ns/a|r", &[smuggled], ["missing", "ns/a", "", ""]),
+        ("ns/a|r", &[("api-key", "nope"), smuggled], ["unknown", "ns/a", "", ""]),
+        ("ns/open|r", &[smuggled], ["anonymous", "ns/open", "", ""]),
+        ("ns/a@1|r", &[("api-key", "k1")], ["not_allowed", "ns/a", "", "k1"]),
+        ("ns/either|r", &[("api-key", "nope"), ("x-key", "k2")], ["allowed", "ns/either", "bob", "k2"]),
+        ("ns/gone|r", &[("api-key", "k1")], ["no_policy", "ns/gone", "", ""]),
+        ("no-separator", &[], ["no_policy", "", "", ""]),
     ] {
         let (_, notes) = decided(&config, route, headers);
         let key = if key.is_empty() { String::new() } else { id(key) };
-        let told = [Note::Reason, Note::AuthConfig, Note::KeyId];
+        let told = [Note::Reason, Note::AuthConfig, Note::Identity, Note::KeyId];
         let told = told.map(|note| notes.get(&note).cloned().unwrap_or_default());
-        assert_eq!(told, [reason.to_owned(), auth_config.to_owned(), key], "{route} with {headers:?}");
+        let expected = [reason.to_owned(), auth_config.to_owned(), identity.to_owned(), key];
+        assert_eq!(told, expected, "{route} with {headers:?}");
     }
     let life = Life { disabled: true, ..Life::ALWAYS };
     let mut host = FakeHost::with(FakeRequest::new("ns/a|r", &[("api-key", "k1")]));

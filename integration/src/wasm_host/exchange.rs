@@ -143,6 +143,16 @@ impl Vm {
         })
     }
 
+    /// What the guest has noted of a request, for access logs and other filters.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such request.
+    pub fn noted(&self, id: u32) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+        let stream = self.store.data().streams.get(&id).context("no such request")?;
+        Ok(stream.filter_state.clone())
+    }
+
     /// Gives the upstream's response to a forwarded request; returns the headers that the client
     /// gets.
     ///

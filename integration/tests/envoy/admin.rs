@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use keyward_integration::headers::Headers;
 use keyward_integration::paths;
 use keyward_integration::stack::{Connection, Options, Response, Rest, Stack, free_address, wait};
@@ -38,23 +38,6 @@ fn data(address: SocketAddr, path: &str) -> anyhow::Result<Value> {
     Ok(envelope["data"].clone())
 }
 
-/// The value of a metric.
-fn metric(address: SocketAddr, name: &str) -> anyhow::Result<f64> {
-    let (code, text) = ask(address, "/metrics")?;
-    ensure!(code == 200, "{code}: {text}");
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    Ok(line.with_context(|| format!("there is no {name} in {text}"))?.parse()?)
-}
-
-fn reaches(stack: &Stack, address: SocketAddr, name: &str, right: impl Fn(f64) -> bool) {
-    let reached = wait::until(SOON, name, || {
-        let value = metric(address, name)?;
-        ensure!(right(value), "{value}");
-        Ok(())
-    });
-    reached.unwrap_or_else(|error| panic!("{error:#}\n{}", stack.logs()));
-}
-
 fn settings(dev_mode: bool) -> Value {
     json!({
         "apiVersion": "service.keyward.io/v1", "kind": "Settings",
@@ -70,45 +53,6 @@ fn settings_say(stack: &Stack, state: &str, reason: &str) {
         Ok(())
     });
     said.unwrap_or_else(|error| panic!("{error:#}\n{}", stack.logs()));
-}
-
-#[test]
-fn metrics_follow_what_happens() {
-    let (stack, stats, _) = start(&[], false);
-    site(&stack, &[("alice", KEY)]);
-    at_once(&stack, HOST, Some(KEY), Ok("alice"));
-    reaches(&stack, stats, "keyward_xds_connected_proxies", |value| value == 1.0);
-    reaches(&stack, stats, "keyward_xds_proxies_in_sync", |value| value == 1.0);
-    reaches(&stack, stats, "keyward_keys", |value| value == 1.0);
-    reaches(&stack, stats, "keyward_key_tables", |value| value == 1.0);
-    reaches(&stack, stats, "keyward_key_tables_behind", |value| value == 0.0);
-    reaches(&stack, stats, "keyward_key_workers", |value| value >= 1.0);
-    reaches(&stack, stats, "keyward_keys_revision", |value| value >= 1.0);
-    reaches(&stack, stats, "keyward_revision", |value| value >= 1.0);
-    for name in [
-        r#"keyward_xds_pushes_total{type="listener"}"#,
-        r#"keyward_xds_acks_total{type="cluster"}"#,
-        r#"keyward_xds_push_duration_seconds_count{type="route"}"#,
-        "keyward_translation_duration_seconds_count",
-        r#"keyward_rest_requests_total{verb="POST",code="2xx"}"#,
-        r#"keyward_rest_request_duration_seconds_count{verb="POST"}"#,
-        r#"keyward_objects{kind="VirtualService",state="Accepted"}"#,
-    ] {
-        reaches(&stack, stats, name, |value| value >= 1.0);
-    }
-    let refused = r#"keyward_refused_objects{kind="Gateway"}"#;
-    reaches(&stack, stats, refused, |value| value == 0.0);
-    let gateway = json!({
-        "apiVersion": "gateway.keyward.io/v1", "kind": "Gateway",
-        "metadata": { "namespace": "team", "name": "nowhere" },
-        "spec": { "bindAddress": "192.0.2.1", "bindPort": 9, "httpGateway": {} },
-    });
-    stack.rest().apply(&gateway).unwrap();
-    reaches(&stack, stats, refused, |value| value == 1.0);
-    reaches(&stack, stats, r#"keyward_xds_nacks_total{type="listener"}"#, |value| value >= 1.0);
-    reaches(&stack, stats, r#"keyward_objects{kind="Gateway",state="Rejected"}"#, |value| value == 1.0);
-    stack.rest().delete("Gateway", "team", "nowhere").unwrap();
-    reaches(&stack, stats, refused, |value| value == 0.0);
 }
 
 #[test]

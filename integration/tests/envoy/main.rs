@@ -11,6 +11,7 @@ mod kit;
 mod metrics;
 mod model;
 mod mtls;
+mod observability;
 mod own_ports;
 mod proxies;
 mod refusals;

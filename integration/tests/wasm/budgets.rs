@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use keyward_filter_core::config::FilterConfig;
 use keyward_integration::headers::Headers;
 use keyward_integration::paths;
-use keyward_integration::wasm_host::Vm;
+use keyward_integration::wasm_host::{Host, Vm};
 use serde::Deserialize;
 
 use crate::kit::{
-    ROUTE, delta, entries, many_entries, open_stream, send, send_snapshot, start, version, with_key,
+    ROUTE, config, delta, entries, json, many_entries, open_stream, send, send_snapshot, start, version,
+    with_key,
 };
 
 #[derive(Deserialize)]
@@ -68,6 +70,19 @@ fn measure_requests(measured: &mut Measured, count: u64) {
     measured.note("memory", format!("{count}-keys"), u64::try_from(vm.memory_size()).unwrap());
 }
 
+/// The same where an access log shows what was decided.
+fn measure_access_log(measured: &mut Measured) {
+    let config = FilterConfig { access_log: true, ..config(1) };
+    let mut vm = Vm::start(&Host::load().unwrap(), &json(&config)).unwrap();
+    let stream = open_stream(&mut vm);
+    send_snapshot(&mut vm, stream, &entries(&[("alice-key-0123456789abcdef012345", "alice")]));
+    let headers = usual_headers().with("api-key", "alice-key-0123456789abcdef012345");
+    vm.round_trip(ROUTE, headers.clone()).unwrap();
+    let exchange = vm.round_trip(ROUTE, headers).unwrap();
+    measured.note("fuel", "allowed-and-logged".to_owned(), exchange.fuel);
+    measured.note("calls", "allowed-and-logged".to_owned(), exchange.total_calls());
+}
+
 fn measure_changes(measured: &mut Measured) {
     let mut vm = start();
     let stream = open_stream(&mut vm);
@@ -105,6 +120,7 @@ fn everything_stays_within_its_budget() {
     let mut measured = Measured::default();
     measure_requests(&mut measured, 1);
     measure_requests(&mut measured, 100_000);
+    measure_access_log(&mut measured);
     measure_changes(&mut measured);
 
     let file = paths::testdata("filter").join("budgets.yaml");

@@ -4,6 +4,7 @@ mod artifact;
 mod budgets;
 mod cases;
 mod configuration;
+mod decisions;
 mod fuzz;
 mod kit;
 mod life;

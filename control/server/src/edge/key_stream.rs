@@ -15,6 +15,7 @@ use std::time::Duration;
 use keyward_filter_core::wire::{ClientMessage, METHOD, SERVICE, ServerMessage, server_message};
 use keyward_keys::{KeyView, Session, SessionEvent, Workers};
 use keyward_store::WorkerName;
+use keyward_trace::SPANS;
 use keyward_xds::printable;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -25,10 +26,12 @@ use tonic::server::{Grpc, NamedService, StreamingService};
 use tonic::{Extensions, Request, Response, Status, Streaming};
 
 use tonic_prost::ProstCodec;
+use tracing::field::Empty;
 
 use super::admission::Admission;
 use crate::metrics::Metrics;
 use crate::published::Published;
+use crate::spans::Pushes;
 use crate::usage::Usage;
 use crate::workers::WorkersHandle;
 
@@ -89,11 +92,13 @@ async fn serve(
     let mut subscribed = None;
     let mut taken_at = Instant::now();
     let mut was_full = false;
+    let mut pushes = Pushes::default();
     loop {
         if let Some(stored) = reporting.as_mut().and_then(Reporting::stored) {
             session.on_stored(stored);
         }
         let full = match fill(&mut session, &outbound, &view.borrow_and_update(), &mut |message| {
+            note_push(&mut pushes, message);
             // Nobody has to be woken for the chunks of a snapshot.
             if matches!(message.kind, Some(server_message::Kind::Drop(_))) {
                 workers.change(|workers, _| workers.on_sent(connection, message));
@@ -123,6 +128,7 @@ async fn serve(
                     Ok(events) => {
                         for event in events {
                             log(&event);
+                            note_answer(&mut pushes, &event);
                             if let Some(reporting) = &mut reporting {
                                 reporting.on_event(&event);
                             }
@@ -161,6 +167,26 @@ async fn serve(
         }
     }
     workers.change(|workers, now| workers.disconnect(connection, now));
+}
+
+/// A snapshot or a change is a span from its first message to its answer.
+fn note_push(pushes: &mut Pushes<String>, message: &ServerMessage) {
+    let (table, what) = match &message.kind {
+        Some(server_message::Kind::Begin(begin)) => (&begin.table, "snapshot"),
+        Some(server_message::Kind::Delta(delta)) => (&delta.table, "change"),
+        _ => return,
+    };
+    pushes.sent(table.clone(), || {
+        tracing::info_span!(target: SPANS, parent: None, "keys.push", table, r#type = what, failed = Empty)
+    });
+}
+
+fn note_answer(pushes: &mut Pushes<String>, event: &SessionEvent) {
+    match event {
+        SessionEvent::Acked { table, .. } => pushes.answered(table, false),
+        SessionEvent::Nacked { table, .. } => pushes.answered(table, true),
+        _ => {}
+    }
 }
 
 /// How long after their publication a worker has keys, if it has followed the tables since then: what it is

@@ -4,7 +4,10 @@ use std::future::Future;
 
 use async_trait::async_trait;
 use keyward_store::{Body, Key, Page, Record, Revision, Selector, Store, StoreError, Watch};
+use keyward_trace::SPANS;
 use tokio::time::Instant;
+use tracing::Instrument as _;
+use tracing::field::Empty;
 
 use super::Metrics;
 
@@ -17,6 +20,16 @@ pub(crate) struct MeasuredStore<S> {
     metrics: Metrics,
 }
 
+/// A write is a span.
+async fn written<T, E>(act: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    let span = tracing::info_span!(target: SPANS, "store.write", failed = Empty);
+    let outcome = act.instrument(span.clone()).await;
+    if outcome.is_err() {
+        span.record("failed", true);
+    }
+    outcome
+}
+
 // === impl MeasuredStore ===
 
 impl<S> MeasuredStore<S> {
@@ -25,9 +38,13 @@ impl<S> MeasuredStore<S> {
         Self { store, metrics }
     }
 
-    async fn measured<T>(&self, operation: &'static str, act: impl Future<Output = T>) -> T {
+    async fn measured<T, E>(
+        &self,
+        operation: &'static str,
+        act: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
         let begun = Instant::now();
-        let outcome = act.await;
+        let outcome = if operation == WRITE { written(act).await } else { act.await };
         let took = begun.elapsed().as_secs_f64();
         self.metrics.0.store_seconds.get_or_create(&[("operation", operation)]).observe(took);
         outcome

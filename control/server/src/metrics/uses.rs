@@ -15,8 +15,8 @@ use crate::usage::Usage;
 /// Namespace and name.
 pub(super) type Labels = [(&'static str, String); 2];
 
-/// How often they are looked for: workers report every ten seconds.
-const EVERY: Duration = Duration::from_secs(10);
+/// How often they are looked for at most: that goes through all Secrets that were ever used.
+const EVERY: Duration = Duration::from_secs(5);
 
 /// Shows so many Secrets until cancelled.
 pub(crate) async fn follow(
@@ -26,13 +26,9 @@ pub(crate) async fn follow(
     count: usize,
     cancelled: CancellationToken,
 ) -> anyhow::Result<()> {
-    let mut at = Instant::now();
+    let mut stored = usage.changes();
     loop {
-        tokio::select! {
-            () = cancelled.cancelled() => return Ok(()),
-            () = sleep_until(at) => {}
-        }
-        at = Instant::now() + EVERY;
+        let next = Instant::now() + EVERY;
         match usage.top(&published, count).await {
             Ok(rows) => {
                 let shown = &metrics.0.key_uses;
@@ -43,6 +39,15 @@ pub(crate) async fn follow(
                 }
             }
             Err(error) => tracing::warn!("the keys that are used most are not known: {error}"),
+        }
+        tokio::select! {
+            () = cancelled.cancelled() => return Ok(()),
+            // The sender is in `usage`.
+            _ = stored.changed() => {}
+        }
+        tokio::select! {
+            () = cancelled.cancelled() => return Ok(()),
+            () = sleep_until(next) => {}
         }
     }
 }

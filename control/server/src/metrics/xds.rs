@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use keyward_trace::SPANS;
 use keyward_xds::type_url::{CLUSTER, ENDPOINT, EXTENSION_CONFIG, LISTENER, ROUTE, SECRET, VIRTUAL_HOST};
 use keyward_xds::{Event, EventSink, StreamEvent};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tracing::Span;
+use tracing::field::Empty;
 
 use super::Metrics;
 
@@ -17,7 +20,7 @@ const MAX_UNANSWERED: usize = 65_536;
 pub(crate) struct CountingSink {
     metrics: Metrics,
     next: mpsc::Sender<StreamEvent>,
-    unanswered: Mutex<HashMap<Response, Instant>>,
+    unanswered: Mutex<HashMap<Response, (Instant, Span)>>,
 }
 
 /// A response: its stream, its type and its version.
@@ -47,13 +50,17 @@ impl CountingSink {
         Self { metrics, next, unanswered: Mutex::default() }
     }
 
-    fn count(&self, StreamEvent { stream, event, .. }: &StreamEvent, now: Instant) {
+    fn count(&self, StreamEvent { stream, client, event }: &StreamEvent, now: Instant) {
         let metrics = &self.metrics.0;
         let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
         let (counter, type_url, version) = match event {
             Event::Sent(sent) => {
                 if unanswered.len() < MAX_UNANSWERED {
-                    unanswered.insert((*stream, sent.type_url.clone(), sent.version.clone()), now);
+                    let span = tracing::info_span!(
+                        target: SPANS, parent: None, "xds.push",
+                        node = %client.node_id, r#type = name(&sent.type_url), failed = Empty
+                    );
+                    unanswered.insert((*stream, sent.type_url.clone(), sent.version.clone()), (now, span));
                 }
                 metrics.pushes.get_or_create(&[("type", name(&sent.type_url))]).inc();
                 return;
@@ -65,7 +72,10 @@ impl CountingSink {
         };
         let label = [("type", name(type_url))];
         counter.get_or_create(&label).inc();
-        if let Some(sent) = unanswered.remove(&(*stream, type_url.clone(), version.clone())) {
+        if let Some((sent, span)) = unanswered.remove(&(*stream, type_url.clone(), version.clone())) {
+            if matches!(event, Event::Nacked(_)) {
+                span.record("failed", true);
+            }
             let took = now.saturating_duration_since(sent);
             metrics.push_seconds.get_or_create(&label).observe(took.as_secs_f64());
         }

@@ -8,12 +8,11 @@ use envoy_types::pb::envoy::config::core::v3::substitution_format_string::Format
 use envoy_types::pb::envoy::config::core::v3::{DataSource, SubstitutionFormatString};
 use envoy_types::pb::envoy::extensions::access_loggers::file::v3::{FileAccessLog, file_access_log};
 use envoy_types::pb::google::protobuf::{ListValue, Struct, Value, value};
-use keyward_filter_core::capability::{AUTH_CONFIG_STATE, KEY_ID_STATE, REASON_STATE};
+use keyward_filter_core::capability::{AUTH_CONFIG_STATE, IDENTITY_STATE, KEY_ID_STATE, REASON_STATE};
 use keyward_resource::kinds::gateway::{AccessLog, LogFormat, Part, parts};
 use serde_json::Value as Json;
 
 use super::encode;
-use crate::input::Settings;
 
 const FILE_NAME: &str = "envoy.access_loggers.file";
 
@@ -30,7 +29,7 @@ const USUAL: &[(&str, &str)] = &[
     ("identity", "%KEYWARD(identity)%"),
     ("key_id", "%KEYWARD(key_id)%"),
     ("method", "%REQ(:method)%"),
-    ("path", "%PATH(NQ:PATH)%"),
+    ("path", "%PATH(NQ:ORIG_OR_PATH)%"),
     ("protocol", "%PROTOCOL%"),
     ("reason", "%KEYWARD(reason)%"),
     ("request_id", "%REQ(x-request-id)%"),
@@ -42,10 +41,10 @@ const USUAL: &[(&str, &str)] = &[
 ];
 
 /// The logs of a listener.
-pub(super) fn messages(logs: &[AccessLog], settings: &Settings) -> Vec<AccessLogMessage> {
+pub(super) fn messages(logs: &[AccessLog]) -> Vec<AccessLogMessage> {
     let message = |log: &AccessLog| AccessLogMessage {
         name: FILE_NAME.to_owned(),
-        config_type: Some(access_log::ConfigType::TypedConfig(encode::any(&file(log, settings)))),
+        config_type: Some(access_log::ConfigType::TypedConfig(encode::any(&file(log)))),
         ..AccessLogMessage::default()
     };
     logs.iter().map(message).collect()
@@ -55,7 +54,7 @@ pub(super) fn messages(logs: &[AccessLog], settings: &Settings) -> Vec<AccessLog
 pub(super) fn asks_filter(log: &AccessLog) -> bool {
     let asks = |text: &str| {
         let parts = parts(text).unwrap_or_default();
-        parts.iter().any(|part| !matches!(part, Part::Proxy(_) | Part::Identity))
+        parts.iter().any(|part| !matches!(part, Part::Proxy(_)))
     };
     fn any(value: &Json, asks: &impl Fn(&str) -> bool) -> bool {
         match value {
@@ -72,14 +71,13 @@ pub(super) fn asks_filter(log: &AccessLog) -> bool {
     }
 }
 
-fn file(log: &AccessLog, settings: &Settings) -> FileAccessLog {
-    let commands = |text: &str| commands(text, settings);
+fn file(log: &AccessLog) -> FileAccessLog {
     let format = match &log.format {
         LogFormat::Usual => {
             let field = |(name, text): &(&str, &str)| ((*name).to_owned(), string(commands(text)));
             Format::JsonFormat(Struct { fields: USUAL.iter().map(field).collect() })
         }
-        LogFormat::Json(value) => Format::JsonFormat(Struct { fields: fields(value, &commands) }),
+        LogFormat::Json(value) => Format::JsonFormat(Struct { fields: fields(value) }),
         LogFormat::Text(text) => Format::TextFormatSource(DataSource {
             specifier: Some(Specifier::InlineString(commands(text))),
             ..DataSource::default()
@@ -93,15 +91,14 @@ fn file(log: &AccessLog, settings: &Settings) -> FileAccessLog {
 }
 
 /// A format with the proxy's commands in the place of ours.
-fn commands(text: &str, settings: &Settings) -> String {
+fn commands(text: &str) -> String {
     let state = |name: &str| format!("%FILTER_STATE({name}:PLAIN)%");
     // What cannot be read was refused when it was written.
     let parts = parts(text).unwrap_or_default().into_iter();
     parts
         .map(|part| match part {
             Part::Proxy(text) => text.to_owned(),
-            // Nobody else can have set it: see `identity`.
-            Part::Identity => format!("%REQ({})%", settings.identity_header),
+            Part::Identity => state(IDENTITY_STATE),
             Part::KeyId => state(KEY_ID_STATE),
             Part::AuthConfig => state(AUTH_CONFIG_STATE),
             Part::Reason => state(REASON_STATE),
@@ -109,21 +106,21 @@ fn commands(text: &str, settings: &Settings) -> String {
         .collect()
 }
 
-fn fields(value: &Json, commands: &impl Fn(&str) -> String) -> HashMap<String, Value> {
+fn fields(value: &Json) -> HashMap<String, Value> {
     let entries = value.as_object().into_iter().flatten();
-    entries.map(|(name, value)| (name.clone(), converted(value, commands))).collect()
+    entries.map(|(name, value)| (name.clone(), converted(value))).collect()
 }
 
-fn converted(json: &Json, commands: &impl Fn(&str) -> String) -> Value {
+fn converted(json: &Json) -> Value {
     let kind = match json {
         Json::Null => value::Kind::NullValue(0),
         Json::Bool(flag) => value::Kind::BoolValue(*flag),
         Json::Number(number) => value::Kind::NumberValue(number.as_f64().unwrap_or_default()),
         Json::String(text) => return string(commands(text)),
-        Json::Array(items) => value::Kind::ListValue(ListValue {
-            values: items.iter().map(|item| converted(item, commands)).collect(),
-        }),
-        Json::Object(_) => value::Kind::StructValue(Struct { fields: fields(json, commands) }),
+        Json::Array(items) => {
+            value::Kind::ListValue(ListValue { values: items.iter().map(converted).collect() })
+        }
+        Json::Object(_) => value::Kind::StructValue(Struct { fields: fields(json) }),
     };
     Value { kind: Some(kind) }
 }

@@ -45,7 +45,7 @@ pub(super) fn listener(
     let chains = listener.chains.iter().flat_map(|chain| {
         let manager =
             manager(listener, &chain.name, auth_headers, http_filters::chain(settings, auth_headers));
-        let access_log = access_logs::messages(&listener.access_logs, settings);
+        let access_log = access_logs::messages(&listener.access_logs);
         filter_chains(chain, &HttpConnectionManager { access_log, ..manager })
     });
     ListenerMessage {

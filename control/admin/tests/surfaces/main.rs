@@ -1,154 +1,27 @@
-//! The ports as a client sees them, over a socket. What they show is made up here.
+//! The ports as a client sees them, over a socket.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+mod debug;
+mod kit;
 
-use axum::Router;
-use axum::http::{HeaderMap, StatusCode};
-use futures::future::{BoxFuture, ready};
-use keyward_admin::debug::{Change, Debug, Levels, Logging, Metrics};
-use keyward_admin::snapshots::{Snapshot, Snapshots};
-use keyward_admin::{Failure, Gate, Need, Refusal, Shown, Who, debug, dev, snapshots};
-use reqwest::{Client, Method, Response};
-use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use serde_json::json;
 
-/// Nobody waits longer for an answer.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Lets those look who say so in a header, and those operate who say that.
-struct Words;
-
-struct Sample;
-
-struct Levelled(Mutex<Levels>);
-
-struct Port {
-    base: String,
-    client: Client,
-}
-
-impl Gate for Words {
-    fn admit(&self, need: Need, headers: &HeaderMap, peer: Option<SocketAddr>) -> Result<Who, Refusal> {
-        assert!(peer.is_some_and(|peer| peer.ip().is_loopback()), "the gate is told who asks: {peer:?}");
-        let word = headers.get("x-word").and_then(|word| word.to_str().ok()).unwrap_or("operate");
-        match (need, word) {
-            (_, "operate") | (Need::Look, "look") => Ok(Who(word.to_owned())),
-            (_, "look") => {
-                Err(Refusal { code: StatusCode::FORBIDDEN, message: "the role admin is needed".to_owned() })
-            }
-            _ => Err(Refusal { code: StatusCode::UNAUTHORIZED, message: "who are you".to_owned() }),
-        }
-    }
-}
-
-impl Snapshots for Sample {
-    fn take(&self, which: Snapshot) -> BoxFuture<'_, Result<Shown, Failure>> {
-        Box::pin(ready(match which {
-            Snapshot::Proxies => Err(Failure::Unavailable("nothing is translated yet".to_owned())),
-            Snapshot::Keys => Err(Failure::Internal("it is broken".to_owned())),
-            which => Ok(Shown { status: "revision 7".to_owned(), data: json!(format!("{which:?}")) }),
-        }))
-    }
-
-    fn roles(&self) -> Vec<String> {
-        vec!["a~one".to_owned(), "b~two".to_owned()]
-    }
-
-    fn xds_of(&self, role: &str) -> Result<Shown, Failure> {
-        match role {
-            "a~one" => Ok(Shown { status: "version 1".to_owned(), data: json!(["one"]) }),
-            _ => Err(Failure::NotFound(format!("there is no role {role:?}"))),
-        }
-    }
-}
-
-impl Logging for Levelled {
-    fn levels(&self) -> Levels {
-        self.0.lock().unwrap().clone()
-    }
-
-    fn change(&self, change: &Change, who: &str) -> Result<Levels, String> {
-        assert_eq!(who, "operate");
-        let mut levels = self.0.lock().unwrap();
-        if let Some(level) = change.level {
-            levels.level = level.as_str().to_owned();
-        }
-        for (target, level) in &change.targets {
-            match level {
-                Some(level) => levels.targets.insert(target.clone(), level.as_str().to_owned()),
-                None => levels.targets.remove(target),
-            };
-        }
-        Ok(levels.clone())
-    }
-}
-
-impl Metrics for Sample {
-    fn text(&self) -> Result<String, String> {
-        Ok("# EOF\n".to_owned())
-    }
-}
-
-fn debug_port(with_snapshots: bool) -> Router {
-    let levels = Levels { level: "info".to_owned(), targets: Default::default() };
-    let sample: Arc<dyn Snapshots> = Arc::new(Sample);
-    let debug = Debug {
-        logging: Arc::new(Levelled(Mutex::new(levels))),
-        metrics: Arc::new(Sample),
-        snapshots: with_snapshots.then_some(sample),
-    };
-    let gate: Arc<dyn Gate> = Arc::new(Words);
-    debug::router(&debug, &gate)
-}
-
-fn snapshots_port() -> Router {
-    let (sample, gate): (Arc<dyn Snapshots>, Arc<dyn Gate>) = (Arc::new(Sample), Arc::new(Words));
-    snapshots::router(&sample, &gate)
-}
-
-fn dev_port() -> Router {
-    let (sample, gate): (Arc<dyn Snapshots>, Arc<dyn Gate>) = (Arc::new(Sample), Arc::new(Words));
-    dev::router(&sample, &gate, "http://127.0.0.1:9095/")
-}
-
-// === impl Port ===
-
-impl Port {
-    async fn open(router: Router) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let base = format!("http://{}", listener.local_addr().unwrap());
-        let service = router.into_make_service_with_connect_info::<SocketAddr>();
-        tokio::spawn(async move { axum::serve(listener, service).await });
-        Self { base, client: Client::builder().timeout(PATIENCE).build().unwrap() }
-    }
-
-    async fn send(&self, method: &str, path: &str, word: &str, body: &str) -> Response {
-        let method = Method::from_bytes(method.as_bytes()).unwrap();
-        let request = self.client.request(method, format!("{}{path}", self.base)).header("x-word", word);
-        request.body(body.to_owned()).send().await.unwrap()
-    }
-
-    async fn get(&self, path: &str) -> (u16, Value) {
-        Self::read(self.send("GET", path, "operate", "").await).await
-    }
-
-    async fn put(&self, path: &str, body: &str) -> (u16, Value) {
-        Self::read(self.send("PUT", path, "operate", body).await).await
-    }
-
-    async fn read(response: Response) -> (u16, Value) {
-        let code = response.status().as_u16();
-        let text = response.text().await.unwrap();
-        (code, serde_json::from_str(&text).unwrap_or(Value::String(text)))
-    }
-}
+use crate::kit::{Port, debug_port, dev_port, snapshots_port};
 
 #[tokio::test]
 async fn the_index_lists_every_endpoint_in_a_line() {
     let expected = [
-        (debug_port(false), vec!["/logging", "/metrics"]),
+        (
+            debug_port(false),
+            vec![
+                "/logging",
+                "/metrics",
+                "/debug/pprof/profile",
+                "/debug/pprof/heap",
+                "/debug/tasks",
+                "/zpages/tracez",
+                "/zpages/rpcz",
+            ],
+        ),
         (debug_port(true), vec!["/logging", "/metrics", "/snapshots/input", "/snapshots/keys"]),
         (snapshots_port(), vec!["/snapshots/edge", "/snapshots/proxies", "/snapshots/xds"]),
         (dev_port(), vec!["/xds", "/xds/{key}", "/api"]),
@@ -271,6 +144,11 @@ async fn wrong_methods_and_parameters_are_refused() {
                 ("/", "GET,HEAD"),
                 ("/logging", "GET,HEAD,PUT"),
                 ("/metrics", "GET,HEAD"),
+                ("/debug/pprof/profile", "GET,HEAD"),
+                ("/debug/pprof/heap", "GET,HEAD"),
+                ("/debug/tasks", "GET,HEAD"),
+                ("/zpages/tracez", "GET,HEAD"),
+                ("/zpages/rpcz", "GET,HEAD"),
                 ("/snapshots/keys", "GET,HEAD"),
             ],
         ),
@@ -303,7 +181,11 @@ async fn wrong_methods_and_parameters_are_refused() {
 #[tokio::test]
 async fn data_and_changes_need_an_operator() {
     for (router, open, closed) in [
-        (debug_port(true), vec!["/", "/logging", "/metrics"], vec!["/snapshots/input", "/snapshots/keys"]),
+        (
+            debug_port(true),
+            vec!["/", "/logging", "/metrics", "/debug/tasks", "/zpages/tracez", "/zpages/rpcz"],
+            vec!["/snapshots/input", "/snapshots/keys", "/debug/pprof/profile", "/debug/pprof/heap"],
+        ),
         (
             snapshots_port(),
             vec!["/"],
@@ -329,7 +211,9 @@ async fn data_and_changes_need_an_operator() {
 #[tokio::test]
 async fn metrics_say_that_they_are_open_metrics() {
     let port = Port::open(debug_port(false)).await;
-    let response = port.send("GET", "/metrics", "look", "").await;
+    let request = port.client.get(format!("{}/metrics", port.base));
+    let request = request.header("accept", "application/openmetrics-text; version=1.0.0; charset=utf-8");
+    let response = request.header("x-word", "look").send().await.unwrap();
     assert_eq!(
         response.headers()["content-type"],
         "application/openmetrics-text; version=1.0.0; charset=utf-8"
