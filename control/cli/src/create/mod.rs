@@ -2,18 +2,37 @@
 
 mod auth_config;
 mod draft;
+mod files;
 mod secret_api_key;
 mod secret_tls;
 mod upstream;
 mod upstream_group;
 mod virtual_service;
 
-use clap::Subcommand;
+use anyhow::bail;
+use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use crate::output::Output;
 
-/// What is created.
+pub(crate) use files::EXAMPLES;
+
+/// What is created: one object from flags, or those of files.
+#[derive(Debug, Clone, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    arg_required_else_help = true
+)]
+pub struct CreateArgs {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    #[command(flatten)]
+    files: Option<files::FromFilesArgs>,
+}
+
+/// What is created from flags.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
     /// Creates a Secret.
@@ -44,7 +63,12 @@ pub enum SecretCommand {
     Tls(Box<secret_tls::TlsArgs>),
 }
 
-pub(crate) async fn run(command: Command, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {
+pub(crate) async fn run(args: CreateArgs, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {
+    let command = match (args.command, args.files) {
+        (Some(command), _) => command,
+        (None, Some(files)) => return files::run(&files, output).await,
+        (None, None) => bail!("nothing says what to create\nhint: `keyward create --help` shows what can be"),
+    };
     match command {
         Command::Secret(SecretCommand::ApiKey(args)) => secret_api_key::run(&args, now, output).await,
         Command::Secret(SecretCommand::Tls(args)) => secret_tls::run(&args, now, output).await,
