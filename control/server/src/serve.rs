@@ -196,7 +196,7 @@ async fn start(
         Sync { workers: workers.clone(), ads: ads.clone(), store: store.clone(), published: reports.clone() };
     let usage = open_usage(args)?;
     let key_stream =
-        KeyStream::new(key_view, workers, admission).reporting_to(usage.clone(), reports.clone());
+        KeyStream::new(key_view.clone(), workers, admission).reporting_to(usage.clone(), reports.clone());
     tasks.spawn(usage.clone().run(reports.clone(), stop.clone()));
     let uses = Uses { usage, published: reports.clone() };
     let router = tonic::transport::Server::builder()
@@ -224,7 +224,8 @@ async fn start(
     let guard = HostGuard::of(args.rest);
     let gatekeeper = Gatekeeper::new(exposure.rules, tokens);
     let authorizer = Arc::new(gatekeeper.clone());
-    let own = Own { sync, uses, served: Served { xds, gate: authorizer.clone() } };
+    let served = Served { xds, gate: authorizer.clone() };
+    let own = Own { sync, uses, served, keys: key_view };
     let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, own);
     let api = counted(access::guarded(api, &gatekeeper), &metrics);
     match rest_tls {

@@ -2,6 +2,7 @@
 
 mod guard;
 mod proxies;
+mod records;
 mod served;
 mod sync;
 mod usage;
@@ -46,6 +47,7 @@ pub(crate) struct Own {
     pub(crate) sync: Sync,
     pub(crate) uses: Uses,
     pub(crate) served: Served,
+    pub(crate) keys: records::Keys,
 }
 
 /// Everything on the port. `guard` decides which `Host` headers are answered.
@@ -57,7 +59,7 @@ pub(crate) fn router(
     guard: HostGuard,
     own: Own,
 ) -> Router {
-    let Own { sync, uses, served } = own;
+    let Own { sync, uses, served, keys } = own;
     let derived = Derived { published: published.clone(), system_namespace: system_namespace.into() };
     let confirm = Arc::new(sync.workers.clone());
     let api = Api::new(writer, Arc::new(derived), Arc::clone(&authorizer)).confirmed_by(confirm);
@@ -71,6 +73,7 @@ pub(crate) fn router(
         .merge(whose)
         .merge(Router::new().route(usage::PATH, get(usage::usage)).with_state(uses))
         .merge(Router::new().route(served::PATH, get(served::served)).with_state(served))
+        .merge(Router::new().route(records::PATH, post(records::records)).with_state(keys))
         .layer(Extension(authorizer));
     let known = proof.fallback_service(api.router()).layer(axum::middleware::map_response(version::say));
     let all = Router::new()

@@ -54,7 +54,8 @@ impl Server {
         let file = UsageFile::open(&folder.path().join("usage.db")).expect("a file");
         let uses = Uses { usage: Usage::new(file).expect("a new file"), published: reports.clone() };
         let served = Served { xds: keyward_xds::Cache::new(), gate: Arc::new(Nobody) };
-        let own = Own { sync, uses, served };
+        let (_, keys) = watch::channel(keyward_keys::KeyView::default());
+        let own = Own { sync, uses, served, keys };
         let router = router(writer, Arc::new(Everybody), reports, "keyward-system", guard, own);
         let listener =
             TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a free port");
