@@ -9,7 +9,6 @@ mod upstream;
 mod upstream_group;
 mod virtual_service;
 
-use anyhow::bail;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
@@ -29,12 +28,12 @@ pub struct CreateArgs {
     command: Option<Command>,
 
     #[command(flatten)]
-    files: Option<files::FromFilesArgs>,
+    files: files::FromFilesArgs,
 }
 
 /// What is created from flags.
 #[derive(Debug, Clone, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Creates a Secret.
     #[command(subcommand)]
     Secret(SecretCommand),
@@ -54,7 +53,7 @@ pub enum Command {
 
 /// What the Secret holds.
 #[derive(Debug, Clone, Subcommand)]
-pub enum SecretCommand {
+pub(crate) enum SecretCommand {
     /// Creates an API key; the name of its Secret is the identity that upstreams see.
     #[command(name = "apikey", after_help = secret_api_key::EXAMPLES)]
     ApiKey(Box<secret_api_key::CreateArgs>),
@@ -64,11 +63,7 @@ pub enum SecretCommand {
 }
 
 pub(crate) async fn run(args: CreateArgs, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {
-    let command = match (args.command, args.files) {
-        (Some(command), _) => command,
-        (None, Some(files)) => return files::run(&files, output).await,
-        (None, None) => bail!("nothing says what to create\nhint: `keyward create --help` shows what can be"),
-    };
+    let Some(command) = args.command else { return files::run(&args.files, output).await };
     match command {
         Command::Secret(SecretCommand::ApiKey(args)) => secret_api_key::run(&args, now, output).await,
         Command::Secret(SecretCommand::Tls(args)) => secret_tls::run(&args, now, output).await,
