@@ -26,6 +26,7 @@ mod delete;
 mod diff;
 mod edit;
 mod ended;
+mod explain;
 mod files;
 mod filter;
 mod get;
@@ -110,6 +111,9 @@ pub enum Command {
     /// Looks at everything on a server, and says what is wrong and what to do about it.
     #[command(after_help = check::EXAMPLES)]
     Check(Box<check::CheckArgs>),
+    /// Says what becomes of a request, and why, step by step, without sending it.
+    #[command(after_help = explain::EXAMPLES)]
+    Explain(Box<explain::ExplainArgs>),
     /// Checks resource files as a server that follows them would; exit code 1 when anything is wrong.
     #[command(after_help = validate::EXAMPLES)]
     Validate(validate::ValidateArgs),
@@ -160,6 +164,7 @@ pub async fn run(command: Command, program: &Program<'_>) -> anyhow::Result<()> 
         Command::Proxy(command) => proxy::run(command, &mut output).await,
         Command::Filter(command) => filter::run(command, program.module, &mut output),
         Command::Check(args) => check::run(&args, &mut output).await,
+        Command::Explain(args) => explain::run(&args, now, &mut output).await,
         Command::Validate(args) => validate::run(&args, &mut output),
         Command::Translate(args) => translate::run(&args, program, &mut output),
         Command::Version(args) => version::run(&args, &mut output).await,

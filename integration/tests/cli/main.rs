@@ -2,6 +2,7 @@
 //! the real Envoy.
 
 mod bulk;
+mod explain;
 mod life;
 mod mask;
 mod readme;
