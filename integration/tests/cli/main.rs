@@ -9,3 +9,4 @@ mod readme;
 mod run;
 mod sessions;
 mod tls;
+mod version;
