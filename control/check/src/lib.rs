@@ -89,7 +89,9 @@ impl Looked<'_> {
             }
             _ => Vec::new(),
         };
-        findings.extend(statuses::findings(self, section));
+        let mut said = statuses::findings(self, section);
+        references::explain(self, &mut said);
+        findings.extend(said);
         findings.extend(references::findings(self, section));
         findings.extend(tables::findings(self, section));
         Checked::Found(findings)

@@ -9,7 +9,7 @@ use keyward_resource::{ObjectRef, Resource};
 
 use crate::Looked;
 use crate::code::{self, Code};
-use crate::finding::Finding;
+use crate::finding::{Finding, Named};
 use crate::section::Section;
 use crate::tables::delegated;
 use crate::world::{Item, World};
@@ -42,6 +42,19 @@ pub(crate) fn findings(looked: Looked<'_>, section: Section) -> Vec<Finding> {
         findings.extend(from.selects_nothing(world, resource));
     }
     findings
+}
+
+/// Says of what was found in a status that it is the fault of another object, where it is.
+pub(crate) fn explain(looked: Looked<'_>, findings: &mut [Finding]) {
+    for finding in findings.iter_mut().filter(|finding| finding.code == &code::WARNINGS) {
+        let Some(Named { kind, namespace, name }) = &finding.object else { continue };
+        let Some(item) = looked.world.get(kind, &ObjectRef::new(namespace, name)) else { continue };
+        let faulty = item.says().map(edges).into_iter().flatten();
+        if let Some((to, id)) = faulty.into_iter().find(|(_, id)| item.status.says_rejected(id)) {
+            finding.code = &code::REJECTED_REFERENCE;
+            finding.reference = Some(Named::new(to.kind(), id));
+        }
+    }
 }
 
 /// What an object leads to.
@@ -125,8 +138,8 @@ impl From<'_> {
         }
         match world.get(to.kind(), target).filter(|_| world.watches(&target.namespace)) {
             None => Some(self.finding(to.unknown(), "unknown", to, target)),
-            // Where its own status says so, it need not be said twice.
-            Some(found) if found.is_rejected() && !self.item.status.names(target) => {
+            // Where its own status says so, it need not be said twice: see `explain`.
+            Some(found) if found.is_rejected() && !self.item.status.says_rejected(target) => {
                 Some(self.finding(&code::REJECTED_REFERENCE, "rejected", to, target))
             }
             Some(_) => None,

@@ -15,6 +15,7 @@ const SENTENCES: &[(&str, &str, &Code)] = &[
     ("AuthConfig", "no selected Secret holds a usable key", &code::NO_USABLE_KEY),
     ("Secret", "holds no usable key", &code::UNUSABLE_KEY),
     ("Proxy", " refuses ", &code::REFUSED),
+    ("Proxy", "its new routes wait", &code::KEYS_BEHIND),
 ];
 /// What is said of what a proxy refuses.
 const REFUSES: &str = " refuses it: ";

@@ -170,10 +170,10 @@ impl Status {
         Self { reports, is_current }
     }
 
-    /// Whether it mentions an object.
-    pub(crate) fn names(&self, id: &ObjectRef) -> bool {
-        let name = id.to_string();
-        self.reports.iter().any(|one| one.reason.contains(&name))
+    /// Whether it says that an object it leads to is rejected.
+    pub(crate) fn says_rejected(&self, id: &ObjectRef) -> bool {
+        let words = format!(" {id} is rejected");
+        self.reports.iter().any(|one| one.reason.contains(&words))
     }
 }
 

@@ -5,6 +5,7 @@
 //! ```
 
 mod answer;
+mod config;
 mod error;
 mod place;
 mod target;
@@ -25,9 +26,10 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
 pub(crate) use answer::{Answer, Refusal};
+pub(crate) use config::Config;
 pub(crate) use error::ClientError;
 pub(crate) use place::{Collection, Place, query};
-pub(crate) use target::{Environment, ServerArgs, Target};
+pub(crate) use target::{Environment, ServerArgs, Target, server as server_url};
 pub(crate) use text::{Stream, Text};
 pub(crate) use tls::gateway_connector;
 pub(crate) use version::{VERSION, VERSION_HEADER};

@@ -36,18 +36,22 @@ enum Shell {
 }
 
 pub(super) fn run(args: &CompletionArgs, program: &Program<'_>, output: &mut Output) -> anyhow::Result<()> {
-    output.data(script(args.shell, (program.grammar)())?.trim_end())
+    output.data(args.script((program.grammar)())?.trim_end())
 }
 
-/// The script that a shell reads.
-fn script(shell: Shell, mut grammar: clap::Command) -> anyhow::Result<String> {
-    let shell = match shell {
-        Shell::Bash => clap_complete::Shell::Bash,
-        Shell::Zsh => clap_complete::Shell::Zsh,
-        Shell::Fish => clap_complete::Shell::Fish,
-    };
-    let name = grammar.get_name().to_owned();
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut grammar, name, &mut script);
-    Ok(String::from_utf8(script)?)
+// === impl CompletionArgs ===
+
+impl CompletionArgs {
+    /// The script that the shell reads.
+    pub(crate) fn script(&self, mut grammar: clap::Command) -> anyhow::Result<String> {
+        let shell = match self.shell {
+            Shell::Bash => clap_complete::Shell::Bash,
+            Shell::Zsh => clap_complete::Shell::Zsh,
+            Shell::Fish => clap_complete::Shell::Fish,
+        };
+        let name = grammar.get_name().to_owned();
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut grammar, name, &mut script);
+        Ok(String::from_utf8(script)?)
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use keyward_folder::{Document, Source, documents};
+use keyward_folder::{Document, Report, Source, documents};
 
 use crate::client::Place;
 use crate::output::Output;
@@ -48,15 +48,7 @@ impl FilesArgs {
     /// Reads what the files want, in the order in which it is applied. Where there is any mistake in any of
     /// them, all are told and nothing is wanted.
     pub(crate) fn read(&self, namespace: &str, output: &mut Output) -> anyhow::Result<Vec<Document>> {
-        let mut stdin = Vec::new();
-        if self.paths.iter().any(|path| path == Path::new("-")) {
-            std::io::stdin().read_to_end(&mut stdin).context("standard input cannot be read")?;
-        }
-        let sources = self.paths.iter().map(|path| match path == Path::new("-") {
-            true => Source::Text { name: STDIN, bytes: &stdin },
-            false => Source::Path(path),
-        });
-        let (report, documents) = documents(&sources.collect::<Vec<_>>(), namespace)?;
+        let (report, documents) = self.look(namespace)?;
         for problem in &report.problems {
             output.note(format_args!("error: {problem}\n"));
         }
@@ -66,5 +58,18 @@ impl FilesArgs {
             0 => Ok(documents),
             count => bail!("{count} mistake{} in these files, so nothing is done", several(count)),
         }
+    }
+
+    /// Reads what the files want, as far as they have no mistakes.
+    pub(crate) fn look(&self, namespace: &str) -> anyhow::Result<(Report, Vec<Document>)> {
+        let mut stdin = Vec::new();
+        if self.paths.iter().any(|path| path == Path::new("-")) {
+            std::io::stdin().read_to_end(&mut stdin).context("standard input cannot be read")?;
+        }
+        let sources = self.paths.iter().map(|path| match path == Path::new("-") {
+            true => Source::Text { name: STDIN, bytes: &stdin },
+            false => Source::Path(path),
+        });
+        Ok(documents(&sources.collect::<Vec<_>>(), namespace)?)
     }
 }

@@ -8,6 +8,7 @@
 //! keyward filter digest|config|check|wasm ─▶ what a filter without a server needs
 //! keyward check                    ─▶ what is wrong with what a server has
 //! keyward create, add, remove, route, secret, version ─▶ Client ─▶ the REST API of a server
+//! keyward config                   ─▶ which server is meant, in the config file
 //! keyward completion SHELL         ─▶ a script for a shell
 //! ```
 //!
@@ -19,11 +20,13 @@ mod apply;
 mod check;
 mod client;
 mod completion;
+mod config;
 mod create;
 mod delete;
 mod diff;
 mod edit;
 mod ended;
+mod explain;
 mod files;
 mod filter;
 mod get;
@@ -43,6 +46,8 @@ mod routes;
 mod secret;
 mod sheet;
 mod shown;
+#[cfg(test)]
+mod tests;
 mod tidy;
 mod token;
 mod translate;
@@ -68,8 +73,8 @@ pub enum Command {
     #[command(subcommand)]
     Pki(pki::Command),
     /// Creates resources on a server.
-    #[command(subcommand, visible_alias = "c")]
-    Create(create::Command),
+    #[command(visible_alias = "c", after_help = create::EXAMPLES)]
+    Create(Box<create::CreateArgs>),
     /// Adds a route to a virtual service.
     #[command(subcommand, visible_alias = "a")]
     Add(add::Command),
@@ -106,7 +111,11 @@ pub enum Command {
     /// Looks at everything on a server, and says what is wrong and what to do about it.
     #[command(after_help = check::EXAMPLES)]
     Check(Box<check::CheckArgs>),
+    /// Says what becomes of a request, and why, step by step, without sending it.
+    #[command(after_help = explain::EXAMPLES)]
+    Explain(Box<explain::ExplainArgs>),
     /// Checks resource files as a server that follows them would; exit code 1 when anything is wrong.
+    #[command(after_help = validate::EXAMPLES)]
     Validate(validate::ValidateArgs),
     /// Translates resource files into what proxies would be told, without a server.
     #[command(after_help = translate::EXAMPLES)]
@@ -114,6 +123,9 @@ pub enum Command {
     /// Shows the version of this program and that of the server.
     #[command(visible_alias = "v", after_help = version::EXAMPLES)]
     Version(version::VersionArgs),
+    /// Shows and changes the contexts of the config file: which server is meant, and as whom.
+    #[command(subcommand)]
+    Config(config::Command),
     /// Writes the script with which a shell completes commands.
     #[command(after_help = completion::EXAMPLES)]
     Completion(completion::CompletionArgs),
@@ -139,7 +151,7 @@ pub async fn run(command: Command, program: &Program<'_>) -> anyhow::Result<()> 
     match command {
         Command::Token(command) => token::run(command, now, &mut output),
         Command::Pki(command) => pki::run(command, now, &mut output),
-        Command::Create(command) => create::run(command, now, &mut output).await,
+        Command::Create(args) => create::run(*args, now, &mut output).await,
         Command::Add(command) => add::run(command, now, &mut output).await,
         Command::Remove(command) => remove::run(command, now, &mut output).await,
         Command::Route(command) => route::run(command, now, &mut output).await,
@@ -152,9 +164,11 @@ pub async fn run(command: Command, program: &Program<'_>) -> anyhow::Result<()> 
         Command::Proxy(command) => proxy::run(command, now, &mut output).await,
         Command::Filter(command) => filter::run(command, program.module, &mut output),
         Command::Check(args) => check::run(&args, &mut output).await,
+        Command::Explain(args) => explain::run(&args, now, &mut output).await,
         Command::Validate(args) => validate::run(&args, &mut output),
         Command::Translate(args) => translate::run(&args, program, &mut output),
         Command::Version(args) => version::run(&args, &mut output).await,
+        Command::Config(command) => config::run(&command, &mut output),
         Command::Completion(args) => completion::run(&args, program, &mut output),
     }
 }
@@ -174,22 +188,4 @@ pub fn exit_code(error: &anyhow::Error) -> ExitCode {
 #[must_use]
 pub fn is_told(error: &anyhow::Error) -> bool {
     error.downcast_ref().is_some_and(Ended::is_told)
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory as _;
-    use clap::Parser;
-
-    /// The commands as the program has them.
-    #[derive(Debug, Parser)]
-    struct Cli {
-        #[command(subcommand)]
-        command: super::Command,
-    }
-
-    #[test]
-    fn all_commands_are_well_formed() {
-        Cli::command().debug_assert();
-    }
 }

@@ -34,6 +34,11 @@ pub(crate) fn wanted(
     now: Timestamp,
     output: &mut Output,
 ) -> anyhow::Result<()> {
+    let mut object = object;
+    if let Some(fields) = object.as_object_mut() {
+        // It would be that of the version before.
+        fields.remove("status");
+    }
     match format.unwrap_or(Format::KubeYaml) {
         // What a Secret is to hold is known to whoever makes it, and is to be applied.
         Format::Yaml | Format::KubeYaml if kind.is_confidential() => output.data(yaml(&object)?),

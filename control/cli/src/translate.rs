@@ -8,18 +8,18 @@
 
 mod settings;
 
-use std::path::PathBuf;
-
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use keyward_admin::xds::resource as shown;
-use keyward_resource::{Report, Reports, State, decode, kind, summary};
+use keyward_admin::xds::whole as shown;
+use keyward_folder::Document;
+use keyward_resource::{Report, Reports, State, admit, decode, summary};
 use keyward_translate::proxy::{Proxy, object::object};
 use keyward_translate::{Encoded, FilterCode, Input, LastGood, Settings, translate, xds};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::Program;
+use crate::files::FilesArgs;
 use crate::output::{Output, yaml};
 
 #[cfg(test)]
@@ -40,9 +40,12 @@ Exit codes: 0 translated, 1 translated and something is wrong with it, or not tr
 /// What is translated, and into what.
 #[derive(Debug, Clone, Args)]
 pub struct TranslateArgs {
-    /// A folder of resource files (*.yaml, *.yml, *.json, also in folders inside), or one file.
-    #[arg(long = "filename", short = 'f', value_name = "PATH")]
-    path: PathBuf,
+    #[command(flatten)]
+    files: FilesArgs,
+
+    /// The namespace of objects that name none.
+    #[arg(long, short, default_value = "default", value_name = "NAMESPACE")]
+    namespace: String,
 
     /// Into what.
     #[arg(long, value_name = "FORM", default_value = "proxy")]
@@ -98,12 +101,12 @@ struct Told {
 }
 
 pub(super) fn run(args: &TranslateArgs, program: &Program<'_>, output: &mut Output) -> anyhow::Result<()> {
-    let (files, objects) = keyward_folder::read(&args.path)?;
+    let (report, documents) = args.files.look(&args.namespace)?;
     let mut findings = Findings::default();
-    for problem in &files.problems {
+    for problem in &report.problems {
         findings.problem(problem.to_string());
     }
-    let input = input(&objects, &mut findings);
+    let input = input(documents, &mut findings);
     let translated = translate(&input, &settings::usual(&args.system_namespace), &LastGood::default());
     findings.take(&translated.reports);
     let (proxies, settings) = (&translated.proxies, &translated.settings);
@@ -127,23 +130,19 @@ pub(super) fn run(args: &TranslateArgs, program: &Program<'_>, output: &mut Outp
     }
 }
 
-/// What is translated of these objects. They are in the form in which a server stores them.
-fn input(objects: &[Value], findings: &mut Findings) -> Input {
+/// What is translated of these objects.
+fn input(documents: Vec<Document>, findings: &mut Findings) -> Input {
     let mut input = Input::default();
-    for object in objects {
-        let text = |field: &str| object[field].as_str().unwrap_or_default();
-        let Some((kind, _)) = kind::by_type(text("apiVersion"), text("kind")) else { continue };
-        match decode(kind, object) {
+    for Document { kind, namespace, name, object, .. } in documents {
+        let stored = admit(kind, &namespace, Some(&name), object);
+        match stored.and_then(|stored| decode(kind, &stored)) {
             Ok(resource) => input.put(resource),
-            Err(errors) => findings.problem(format!("{} {}: {}", kind.name, name(object), summary(&errors))),
+            Err(errors) => {
+                findings.problem(format!("{} {namespace}/{name}: {}", kind.name, summary(&errors)));
+            }
         }
     }
     input
-}
-
-fn name(object: &Value) -> String {
-    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-    format!("{}/{}", text("namespace"), text("name"))
 }
 
 fn show<T: Serialize>(format: Format, all: &[T], output: &mut Output) -> anyhow::Result<()> {

@@ -8,6 +8,16 @@ use clap::Args;
 
 use crate::output::{Form, Output};
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  # All files of a folder:
+  keyward validate resources/
+
+  # One file, for programs:
+  keyward validate shop.yaml -o json
+
+Exit codes: 0 all is well, 1 something is wrong, 2 wrong usage.";
+
 /// What is checked.
 #[derive(Debug, Clone, Args)]
 pub struct ValidateArgs {

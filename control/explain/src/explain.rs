@@ -4,7 +4,7 @@ use keyward_filter_core::config::{DEFAULT_KEY_HEADER, FilterConfig, Policy, auth
 use keyward_filter_core::place::{Place, PlaceRef};
 
 use crate::entry::{self, Connection, Entry, EntryError};
-use crate::explanation::{Explanation, Step, Verdict};
+use crate::explanation::{Explanation, Fault, Step, Verdict};
 use crate::filters::{self, Stage, Stop};
 use crate::headers::Headers;
 use crate::host::{self, Found};
@@ -13,7 +13,7 @@ use crate::keys::{Keys, Lookups};
 use crate::path::{self, Normalised};
 use crate::request::Request;
 use crate::routing::{self, Selected, Selection};
-use crate::served::{Listener, Manager, RouteConfiguration, Served, StringMatcher};
+use crate::served::{Action, Listener, Manager, RouteConfiguration, Served, StringMatcher, Upgrade};
 use crate::tell::{
     CLOSED, key_line, meaning, route, say, shown, tell_chain, tell_host, tell_passed_over, tell_route,
     virtual_host,
@@ -126,7 +126,22 @@ fn follow<'a>(
     match routing::select(routes, &headers) {
         Selected::Route(selection) => {
             tell_host(&selection.found, &headers, steps);
+            if selection.found.virtual_host.name == MISDIRECTED {
+                say(
+                    steps,
+                    "verdict",
+                    "no route (421): the host is served on connections with another server name",
+                );
+                return Way::Ends { verdict: Verdict::NoRoute, reason: "misdirected", status: Some(421) };
+            }
             tell_route(&selection, steps);
+            if let Some(protocol) = refused_upgrade(&manager, &selection, &headers) {
+                let why = format!(
+                    "denied: upgrade-refused (403): the route does not let connections be {protocol}"
+                );
+                say(steps, "verdict", why);
+                return Way::Ends { verdict: Verdict::Denied, reason: "upgrade-refused", status: Some(403) };
+            }
             Way::Goes { manager: Box::new(manager), routes, selection, headers }
         }
         Selected::NoHost => {
@@ -148,6 +163,21 @@ fn follow<'a>(
             untold(steps, why)
         }
     }
+}
+
+/// The protocol that a request asks for and the route does not allow.
+fn refused_upgrade(manager: &Manager, selection: &Selection<'_>, headers: &Headers) -> Option<String> {
+    let protocol = headers.first("upgrade").map(|_| headers.text("upgrade"))?;
+    let connection = headers.text("connection");
+    if !connection.split(',').any(|token| token.trim().eq_ignore_ascii_case("upgrade")) {
+        return None;
+    }
+    let by_route = match selection.route.action() {
+        Action::Forward(forward) => forward.upgrades_to(&protocol),
+        _ => None,
+    };
+    let allowed = by_route.or_else(|| Upgrade::of(&manager.upgrade_configs, &protocol));
+    (allowed != Some(true)).then_some(protocol)
 }
 
 /// The headers as Envoy has them before any filter.
@@ -254,6 +284,7 @@ impl Plan<'_> {
             auth_config: None,
             keys: Vec::new(),
             identity: None,
+            faults: Vec::new(),
             upstreams: Vec::new(),
             steps: Vec::new(),
         };
@@ -311,8 +342,8 @@ impl Explanation {
         }
         let lines: Vec<String> = self.keys.iter().map(key_line).collect();
         lines.into_iter().for_each(|line| self.say("key", line));
-        let notes = match filters::run(stage, filter, keys, &mut scene) {
-            Ok(notes) => notes,
+        let faults = match filters::run(stage, filter, keys, &mut scene) {
+            Ok(faults) => faults,
             Err(Stop::Denied(status, reason)) => {
                 let meaning = meaning(reason, id, &self.keys);
                 return self.denied(reason, status, &meaning);
@@ -339,7 +370,13 @@ impl Explanation {
         };
         self.verdict = Verdict::Allowed;
         self.say("verdict", as_whom);
-        notes.into_iter().for_each(|note| self.say("verdict", note));
+        for Fault { status, percent } in &faults {
+            let share = format!(
+                "but {percent}% of the requests are answered with {status}, as the route makes faults"
+            );
+            self.say("verdict", share);
+        }
+        self.faults = faults;
         self.out(stage, &scene);
     }
 
@@ -359,11 +396,6 @@ impl Explanation {
             self.route = Some(route(&selection));
         }
         match upstream::end(stage.served, selection.route) {
-            End::Answer(status, _) if selection.found.virtual_host.name == MISDIRECTED => {
-                let why = format!("({status}): the host is served on connections with another server name");
-                self.say("answer", why);
-                self.ends(Verdict::NoRoute, "misdirected", Some(status));
-            }
             End::Answer(status, what) => {
                 self.say("answer", format!("{status}, a {what} of the route"));
                 self.status = Some(status);

@@ -21,7 +21,7 @@ pub enum Verdict {
 }
 
 /// An explanation. No key is in it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
     /// `Explanation`.
@@ -60,6 +60,9 @@ pub struct Explanation {
     /// As whom the request passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
+    /// What it may be answered with instead, as its route makes faults.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
     /// Where it goes: one of these.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub upstreams: Vec<Upstream>,
@@ -115,9 +118,19 @@ pub struct KeySeen {
     pub identity: Option<String>,
     /// `valid`, or what is wrong, in the filter's word.
     pub state: &'static str,
-    /// Since or until when that is so.
+    /// Since or until when that is so, or what else there is to say.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub time: Option<String>,
+    pub detail: Option<String>,
+}
+
+/// A share of requests that are answered with an error, for tests.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fault {
+    /// The error.
+    pub status: u16,
+    /// How many of a hundred.
+    pub percent: f64,
 }
 
 /// An upstream.

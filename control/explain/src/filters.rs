@@ -6,6 +6,7 @@ use keyward_filter_core::config::FilterConfig;
 use serde_json::Value;
 
 use crate::cors;
+use crate::explanation::Fault;
 use crate::judge::{Judged, Scene, judge};
 use crate::keys::Keys;
 use crate::routing::Selection;
@@ -43,17 +44,14 @@ pub(crate) struct Stage<'a> {
     pub(crate) selection: &'a Selection<'a>,
 }
 
-/// Shares of requests that get faults, in words.
-pub(crate) type Notes = Vec<String>;
-
-/// Runs all of them. What is not sure to happen is noted.
+/// Runs all of them. Faults that are not sure to happen are noted.
 pub(crate) fn run(
     stage: &Stage<'_>,
     filter: Option<&FilterConfig>,
     keys: &Keys,
     scene: &mut Scene,
-) -> Result<Notes, Stop> {
-    let mut notes = Vec::new();
+) -> Result<Vec<Fault>, Stop> {
+    let mut faults = Vec::new();
     for http_filter in &stage.manager.http_filters {
         let setting = stage.setting(&http_filter.name);
         let own = match (&setting, http_filter.disabled) {
@@ -63,7 +61,7 @@ pub(crate) fn run(
         };
         let config = own.unwrap_or(&http_filter.typed_config);
         match stage.kind(http_filter) {
-            "HttpFault" => notes.extend(fault(config)?),
+            "HTTPFault" => faults.extend(fault(config)?),
             "Cors" => match own.map(|policy| cors::is_answered(policy, &scene.headers)) {
                 Some(Fit::Yes) => return Err(Stop::Preflight),
                 Some(Fit::Untold(why)) => return Err(Stop::Untold(why)),
@@ -79,15 +77,15 @@ pub(crate) fn run(
             }
             "RBAC" => guard(own, &http_filter.typed_config, scene)?,
             "HeaderMutation" => {}
-            "Router" => return Ok(notes),
+            "Router" => return Ok(faults),
             other => return Err(Stop::Untold(format!("the filter {} ({other})", http_filter.name))),
         }
     }
-    Ok(notes)
+    Ok(faults)
 }
 
 /// A fault that every request gets stops it.
-fn fault(config: &Value) -> Result<Option<String>, Stop> {
+fn fault(config: &Value) -> Result<Option<Fault>, Stop> {
     for unknown in ["headers", "upstreamCluster", "downstreamNodes", "headerDelay"] {
         if config.get(unknown).is_some() {
             return Err(Stop::Untold(format!("faults that ask for {unknown}")));
@@ -107,7 +105,7 @@ fn fault(config: &Value) -> Result<Option<String>, Stop> {
     if share >= 1.0 {
         return Err(Stop::Fault(status));
     }
-    Ok((share > 0.0).then(|| format!("{}% of the requests are answered {status} as a fault", share * 100.0)))
+    Ok((share > 0.0).then_some(Fault { status, percent: share * 100.0 }))
 }
 
 /// Nobody passes the guard without an identity, but for whom the filter says so.

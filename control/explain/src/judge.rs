@@ -76,7 +76,7 @@ pub(crate) fn seen(policy: &Policy, keys: &Keys, headers: &Headers, now: u64) ->
 fn seen_by(step: &Step, keys: &Keys, look: &mut Look<'_>) -> KeySeen {
     let looked_in = step.places().map(place).collect();
     let nothing =
-        |state| KeySeen { looked_in, found_in: None, key_id: None, identity: None, state, time: None };
+        |state| KeySeen { looked_in, found_in: None, key_id: None, identity: None, state, detail: None };
     let (key, found) = match find(step, look) {
         Ok(found) => found,
         Err(denial) => return nothing(denial.word()),
@@ -88,15 +88,15 @@ fn seen_by(step: &Step, keys: &Keys, look: &mut Look<'_>) -> KeySeen {
     let Some(record) = table.get(&digest) else {
         let damaged = shape(&key) == Shape::Damaged;
         let note = damaged.then(|| "it begins like a key of Keyward's, and its checksum is wrong".to_owned());
-        return KeySeen { time: note, ..seen };
+        return KeySeen { detail: note, ..seen };
     };
     let life = record.life();
-    let (state, time) = match life.check(|| look.now()) {
+    let (state, detail) = match life.check(|| look.now()) {
         Ok(()) => ("valid", until(life)),
         Err(lapse) => (Denial::Lapsed(lapse).word(), since(lapse, life)),
     };
     let identity = String::from_utf8_lossy(record.identity()).into_owned();
-    KeySeen { identity: Some(identity), state, time, ..seen }
+    KeySeen { identity: Some(identity), state, detail, ..seen }
 }
 
 fn until(life: Life) -> Option<String> {

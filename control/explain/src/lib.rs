@@ -36,7 +36,7 @@ mod upstream;
 
 pub use entry::{Entry, EntryError};
 pub use explain::{Plan, plan};
-pub use explanation::{Explanation, KeySeen, Route, Step, Upstream, Verdict, VirtualHost};
+pub use explanation::{Explanation, Fault, KeySeen, Route, Step, Upstream, Verdict, VirtualHost};
 pub use keys::{KeyError, Keys, Lookups, hex, unhex};
 pub use request::{Request, RequestError};
 pub use served::{Served, ServedError};

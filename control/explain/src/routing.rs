@@ -35,6 +35,8 @@ pub(crate) struct Selection<'a> {
 pub(crate) struct PassedOver {
     pub(crate) index: usize,
     pub(crate) why: String,
+    /// Its path fits, so somebody may have meant it.
+    pub(crate) is_near: bool,
 }
 
 /// Headers of which Envoy makes the value itself.
@@ -52,7 +54,10 @@ pub(crate) fn select<'a>(routes: &'a RouteConfiguration, headers: &Headers) -> S
     for (index, route) in virtual_host.routes.iter().enumerate() {
         match fits(&route.r#match, headers) {
             Fit::Yes => return Selected::Route(Selection { found, index, route, passed_over }),
-            Fit::No(why) => passed_over.push(PassedOver { index, why }),
+            Fit::No(why) => {
+                let is_near = path_fits(&route.r#match, without_query(&headers.text(":path"))) == Fit::Yes;
+                passed_over.push(PassedOver { index, why, is_near });
+            }
             Fit::Untold(why) => return Selected::Untold(found, format!("route {index}: {why}")),
         }
     }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use listener::{Chain, HttpFilter, Listener, Manager};
 pub(crate) use matching::{HeaderMatcher, PathMatch, QueryMatcher, RouteMatch, StringMatcher};
-pub(crate) use routes::{Action, Route, RouteConfiguration, VirtualHost};
+pub(crate) use routes::{Action, Route, RouteConfiguration, Upgrade, VirtualHost};
 
 /// The key in the metadata under which everything generated says where it comes from.
 const ORIGIN: &str = "keyward.io";

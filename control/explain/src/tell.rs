@@ -49,13 +49,18 @@ pub(crate) fn tell_host(found: &Found<'_>, headers: &Headers, steps: &mut Vec<St
 }
 
 pub(crate) fn tell_passed_over(passed_over: &[PassedOver], steps: &mut Vec<Step>) {
+    let near: Vec<&PassedOver> = passed_over.iter().filter(|one| one.is_near).collect();
+    let others = passed_over.len() - near.len();
     // The last ones are nearest to the one that fits.
-    let hidden = passed_over.len().saturating_sub(MAX_PASSED_OVER);
+    let hidden = near.len().saturating_sub(MAX_PASSED_OVER);
     if hidden > 0 {
-        say(steps, "route", format!("{hidden} routes before these do not fit"));
+        say(steps, "route", format!("{hidden} passed over, though the path fits"));
     }
-    for PassedOver { index, why } in &passed_over[hidden..] {
+    for PassedOver { index, why, .. } in &near[hidden..] {
         say(steps, "route", format!("not {index}: {why}"));
+    }
+    if others > 0 {
+        say(steps, "route", format!("{others} passed over, as the path does not fit"));
     }
 }
 
@@ -89,7 +94,7 @@ pub(crate) fn virtual_host(Found { virtual_host, domain }: &Found<'_>) -> Virtua
 
 /// What is seen of a key, in a sentence.
 pub(crate) fn key_line(seen: &KeySeen) -> String {
-    let KeySeen { looked_in, found_in, key_id, identity, state, time } = seen;
+    let KeySeen { looked_in, found_in, key_id, identity, state, detail } = seen;
     let places = looked_in.join(", ");
     let (Some(place), Some(id)) = (found_in, key_id) else {
         return match *state {
@@ -98,13 +103,15 @@ pub(crate) fn key_line(seen: &KeySeen) -> String {
         };
     };
     let whose = identity.as_ref().map(|identity| format!(", of {identity}"));
-    let state = match *state {
-        "unknown" => "nobody has it",
-        "unavailable" => "the keys have not arrived yet",
-        state => state,
+    let detail = detail.as_deref().unwrap_or_default();
+    let state = match (*state, detail) {
+        ("unknown", "") => "nobody has it".to_owned(),
+        ("unknown", detail) => format!("nobody has it; {detail}"),
+        ("unavailable", _) => "the keys have not arrived yet".to_owned(),
+        (state, "") => state.to_owned(),
+        (state, time) => format!("{state} {time}"),
     };
-    let time = time.as_ref().map(|time| format!(" {time}"));
-    format!("in {place}, key id {id}{}: {state}{}", whose.unwrap_or_default(), time.unwrap_or_default())
+    format!("in {place}, key id {id}{}: {state}", whose.unwrap_or_default())
 }
 
 /// What a denial means.

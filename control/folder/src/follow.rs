@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use keyward_api::Writer;
 use keyward_store::Store;
-use serde_json::Value;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -64,23 +63,11 @@ struct Told {
 ///
 /// When there is no such folder and no such file.
 pub fn check(path: &Path) -> Result<Report, OpenError> {
-    read(path).map(|(report, _)| report)
-}
-
-/// The same, with the objects of the files that are right, in the form in which they are stored, and in the
-/// order in which a server would apply them.
-///
-/// # Errors
-///
-/// When there is no such folder and no such file.
-pub fn read(path: &Path) -> Result<(Report, Vec<Value>), OpenError> {
     let unreadable = |source| OpenError::Unreadable { path: path.to_owned(), source };
     let files = if path.is_dir() { Scanner::default().scan(path) } else { read_file(path, NAMESPACE) };
     let files = files.map_err(unreadable)?;
     let plan = plan(&files, &mut Known::default(), Instant::now());
-    let report = Report { files: files.len(), objects: plan.apply.len(), problems: plan.problems };
-    let objects = plan.apply.into_iter().map(|wanted| wanted.manifest.admitted()).collect();
-    Ok((report, objects))
+    Ok(Report { files: files.len(), objects: plan.apply.len(), problems: plan.problems })
 }
 
 // === impl Folder ===

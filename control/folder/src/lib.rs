@@ -38,6 +38,6 @@ mod sync;
 mod watcher;
 
 pub use document::{Document, Source, documents};
-pub use follow::{Folder, OpenError, check, read};
+pub use follow::{Folder, OpenError, check};
 pub use mark::MANAGER;
 pub use problem::{Problem, Report};

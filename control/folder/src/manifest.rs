@@ -4,9 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use keyward_api::Target;
-use keyward_resource::{
-    ApiStatus, Format, GroupVersion, Kind, Place, Places, admit, canonical, kind, parse_documents,
-};
+use keyward_resource::{ApiStatus, Format, GroupVersion, Kind, Place, Places, admit, kind, parse_documents};
 use keyward_store::Key;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -131,16 +129,6 @@ pub(crate) fn read(file: &str, bytes: &[u8], format: Format, namespace: &str) ->
 }
 
 // === impl Manifest ===
-
-impl Manifest {
-    /// The object in the form in which it is stored.
-    pub(crate) fn admitted(self) -> Value {
-        let (kind, name) = (self.target.kind, self.target.name.as_deref());
-        let mut object = canonical(kind, &self.key.namespace, name, self.object);
-        object["apiVersion"] = kind.api_version().into();
-        object
-    }
-}
 
 impl fmt::Debug for Manifest {
     // An object may hold an API key.

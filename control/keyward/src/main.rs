@@ -12,6 +12,25 @@ static ALLOCATOR: keyward_profile::Allocator = keyward_profile::Allocator;
 /// The filter module, built before this binary (see build.rs).
 static FILTER: &[u8] = include_bytes!(env!("KEYWARD_FILTER_WASM"));
 
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  # On this machine alone, with an Envoy of its own:
+  keyward serve
+
+  # What the files of a folder say, whatever becomes of them:
+  keyward serve --resources resources/
+
+  # For others too: over TLS, by tokens, and with Envoys elsewhere:
+  keyward serve --tls --rest 0.0.0.0:9080 --xds 0.0.0.0:9977 --no-envoy";
+const UPSTREAM_EXAMPLES: &str = "\
+Examples:
+  keyward demo-upstream --listen 127.0.0.1:8081";
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  # Everything, in the background; and the end of it:
+  keyward demo up --detach
+  keyward demo down";
+
 /// An API-key gateway: Envoy, a WebAssembly filter that verifies keys inside it, and this control server.
 #[derive(Debug, Parser)]
 #[command(name = "keyward", version, propagate_version = true)]
@@ -23,12 +42,15 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Runs the control server and the Envoy that it supervises.
+    #[command(after_help = SERVE_EXAMPLES)]
     Serve(Box<ServeArgs>),
     #[command(flatten)]
     Client(keyward_cli::Command),
     /// Runs an upstream that answers with the request as JSON.
+    #[command(after_help = UPSTREAM_EXAMPLES)]
     DemoUpstream(keyward_demo::UpstreamArgs),
     /// Starts and stops the whole stack with example resources.
+    #[command(after_help = DEMO_EXAMPLES)]
     Demo(keyward_demo::DemoArgs),
 }
 
@@ -74,6 +96,29 @@ async fn main() -> ExitCode {
                 tell(&error);
             }
             keyward_cli::exit_code(&error)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_commands_are_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_examples_of_help_are_right() {
+        let texts = [SERVE_EXAMPLES, UPSTREAM_EXAMPLES, DEMO_EXAMPLES];
+        let lines = texts.iter().flat_map(|text| text.lines()).map(str::trim);
+        let commands: Vec<&str> = lines.filter(|line| line.starts_with("keyward ")).collect();
+        assert_eq!(commands.len(), 6);
+        for command in commands {
+            if let Err(error) = Cli::try_parse_from(command.split_whitespace()) {
+                panic!("{command}: {error}");
+            }
         }
     }
 }

@@ -223,7 +223,7 @@ async fn start(
         Sync { workers: workers.clone(), ads: ads.clone(), store: store.clone(), published: reports.clone() };
     let usage = open_usage(args)?;
     let key_stream =
-        KeyStream::new(key_view, workers, admission).reporting_to(usage.clone(), reports.clone());
+        KeyStream::new(key_view.clone(), workers, admission).reporting_to(usage.clone(), reports.clone());
     let key_stream = key_stream.measured_by(metrics.clone());
     tasks.spawn("uses of keys", usage.clone().run(reports.clone(), stop.clone()));
     if args.usage_metrics > 0 {
@@ -266,6 +266,7 @@ async fn start(
     let own = Own {
         sync,
         uses,
+        keys: key_view,
         served: Served { xds, gate: authorizer.clone() },
         logs: LogReader {
             logs: last_lines,

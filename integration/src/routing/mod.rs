@@ -21,6 +21,7 @@ mod check;
 mod client;
 mod control;
 mod envoy;
+mod explained;
 mod hosts;
 mod keys;
 mod model;
@@ -30,6 +31,9 @@ mod pattern;
 mod remap;
 mod run;
 mod serve;
+mod told;
 
 pub use case::{Case, folders};
+pub use explained::{Disagreement, Untold, explained, untold};
 pub use run::Bench;
+pub use told::{explanations, told};

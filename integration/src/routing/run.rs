@@ -82,11 +82,13 @@ fn own_port(port: u16, service: OwnService) -> OwnPort {
     OwnPort { address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), service }
 }
 
-fn translated(objects: &Objects, last_good: &LastGood) -> Output {
+/// What is made of objects.
+pub(super) fn translated(objects: &Objects, last_good: &LastGood) -> Output {
     translate(&objects.input, &settings(), last_good)
 }
 
-fn proxy_name(role: &str) -> &str {
+/// The name of the proxies of a role.
+pub(super) fn proxy_name(role: &str) -> &str {
     role.split_once('~').map_or(role, |(_, name)| name)
 }
 

@@ -2,9 +2,11 @@
 //! the real Envoy.
 
 mod bulk;
+mod explain;
 mod life;
 mod mask;
 mod readme;
 mod run;
 mod sessions;
 mod tls;
+mod version;

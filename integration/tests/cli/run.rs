@@ -1,4 +1,5 @@
-//! Running a session: each has a control server and a folder of its own.
+//! Running a session: each has a control server and a folder of its own, and an Envoy where a file `envoy`
+//! stands beside it.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -12,7 +13,7 @@ use crate::mask::mask;
 
 /// Runs every step; answers with what each said.
 pub(crate) fn run(case: &Path, session: &Session) -> anyhow::Result<Vec<Option<Vec<String>>>> {
-    let stack = Stack::start(Options { no_envoy: true, ..Options::default() })?;
+    let stack = Stack::start(Options { no_envoy: !case.join("envoy").exists(), ..Options::default() })?;
     let folder = stack.folder().join("session");
     std::fs::create_dir(&folder)?;
     for entry in std::fs::read_dir(case)? {

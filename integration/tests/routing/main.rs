@@ -1,6 +1,7 @@
 //! Every snapshot that a golden of translation produces is accepted by the real Envoy, which then
 //! answers as `requests.yaml` says.
 
+mod explained;
 mod notices;
 
 use std::time::Instant;

@@ -71,7 +71,7 @@ struct DestinationArgs {
           required_unless_present_any = ["upstream_group_name", "delegate_name"])]
     dest_name: Option<String>,
 
-    /// The namespace of the upstream [default: that of the virtual service].
+    /// The namespace of the upstream [default: that of -n].
     #[arg(long, short = 's', value_name = "NAMESPACE", requires = "dest_name")]
     dest_namespace: Option<String>,
 
@@ -79,7 +79,7 @@ struct DestinationArgs {
     #[arg(long, value_name = "NAME", group = "destination")]
     upstream_group_name: Option<String>,
 
-    /// The namespace of the upstream group [default: that of the virtual service].
+    /// The namespace of the upstream group [default: that of -n].
     #[arg(long, value_name = "NAMESPACE", requires = "upstream_group_name")]
     upstream_group_namespace: Option<String>,
 
@@ -87,7 +87,7 @@ struct DestinationArgs {
     #[arg(long, value_name = "NAME", group = "destination")]
     delegate_name: Option<String>,
 
-    /// The namespace of the route table [default: that of the virtual service].
+    /// The namespace of the route table [default: that of -n].
     #[arg(long, value_name = "NAMESPACE", requires = "delegate_name")]
     delegate_namespace: Option<String>,
 

@@ -3,6 +3,8 @@
 mod gather;
 
 use std::collections::BTreeSet;
+use std::io::IsTerminal as _;
+use std::pin::pin;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -32,6 +34,8 @@ Exit codes: 0 no problems, 1 problems, 2 it could not run. docs/check.md lists t
 const AGAIN: Duration = Duration::from_millis(250);
 /// What passes by itself, such as a proxy that has not answered yet, is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Whoever waits for longer is told so.
+const SILENCE: Duration = Duration::from_secs(1);
 /// What the original product looks at too, and is not here.
 const ELSEWHERE: [&str; 3] = ["kube-gateway-classes", "kube-gateways", "kube-http-routes"];
 /// What the namespace of an installation is called, unless somebody says otherwise.
@@ -120,7 +124,15 @@ fn limit(text: &str) -> Result<Duration, String> {
 
 pub(super) async fn run(args: &CheckArgs, output: &mut Output) -> anyhow::Result<()> {
     let until = Instant::now() + args.timeout;
-    let looked = timeout_at(until, look(args)).await.unwrap_or_else(|_| {
+    let mut looking = pin!(timeout_at(until, look(args)));
+    let looked = tokio::select! {
+        looked = &mut looking => looked,
+        () = sleep(SILENCE), if std::io::stderr().is_terminal() => {
+            output.note("still looking; -x leaves something out (of many Secrets: -x secrets)");
+            looking.await
+        }
+    };
+    let looked = looked.unwrap_or_else(|_| {
         Err(anyhow::anyhow!(
             "the check did not come to an end within {:?}\nhint: --timeout gives it more time, -x leaves something \
              out (of many Secrets: -x secrets)",

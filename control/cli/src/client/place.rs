@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(path("VirtualService", None), "/apis/gateway.keyward.io/v1/virtualservices");
         assert_eq!(path("Namespace", Some("x")), "/api/v1/namespaces");
         let place = Place::of(kind::by_name("AuthConfig").unwrap(), "apps", "keys/.");
-        assert_eq!(place.path(), "/apis/auth.keyward.io/v1/namespaces/apps/authconfigs/keys%2F.");
+        assert_eq!(place.path(), "/apis/enterprise.keyward.io/v1/namespaces/apps/authconfigs/keys%2F.");
         assert_eq!(place.to_string(), "apps/keys/.");
         assert_eq!(Place::of(kind::by_name("Namespace").unwrap(), "x", "y").to_string(), "y");
     }

@@ -3,7 +3,6 @@
 //! Whatever is said closest wins: a flag, then the environment, then the current context. What a context
 //! says holds for its own server alone, so that no token of one server is ever sent to another.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -11,8 +10,9 @@ use std::str::FromStr;
 
 use clap::Args;
 use http::{HeaderValue, Uri};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+use super::config::Config;
 use super::error::ClientError;
 
 #[cfg(test)]
@@ -79,35 +79,13 @@ pub(crate) struct Target {
     pub(crate) namespace: String,
 }
 
-/// A token. It cannot be printed.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
+/// A token. It cannot be printed; it is written into the config file alone.
+#[derive(Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Token(String);
 
-/// The config file.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Config {
-    current_context: Option<String>,
-    #[serde(default)]
-    contexts: BTreeMap<String, Context>,
-}
-
-/// A server by a name.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Context {
-    server: String,
-    token: Option<Token>,
-    /// Relative to the config file.
-    token_file: Option<PathBuf>,
-    /// Relative to the config file.
-    certificate_authority: Option<PathBuf>,
-    namespace: Option<String>,
-}
-
 /// Checks the URL of a server; without the slash at its end.
-fn server(url: &str) -> Result<String, ClientError> {
+pub(crate) fn server(url: &str) -> Result<String, ClientError> {
     let wrong = |why: &str| ClientError::Url { url: url.to_owned(), why: why.to_owned() };
     let uri: Uri = url.parse().map_err(|error: http::uri::InvalidUri| wrong(&error.to_string()))?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
@@ -141,7 +119,7 @@ impl ServerArgs {
     /// The server that is meant.
     pub(crate) fn target(&self, environment: &Environment) -> Result<Target, ClientError> {
         let named = self.config.as_ref().or(environment.config.as_ref());
-        let path = named.or(environment.usual_config.as_ref());
+        let path = environment.config_file(self.config.as_ref());
         let config = match path {
             // Nobody has to have one; but one that is named has to be there.
             Some(path) if named.is_some() || path.exists() => Config::read(path)?,
@@ -202,6 +180,11 @@ impl Environment {
             usual_config: home.map(|home| home.join("keyward/config.yaml")),
         }
     }
+
+    /// The config file: this one, if it is named, else the one of the environment.
+    pub(crate) fn config_file<'a>(&'a self, named: Option<&'a PathBuf>) -> Option<&'a PathBuf> {
+        named.or(self.config.as_ref()).or(self.usual_config.as_ref())
+    }
 }
 
 // === impl Target ===
@@ -237,6 +220,11 @@ impl Token {
         Ok(Self(text.trim().to_owned()))
     }
 
+    /// What stands in place of one that nobody is to see.
+    pub(crate) fn redacted() -> Self {
+        Self("[redacted]".to_owned())
+    }
+
     /// The header that shows it.
     pub(super) fn header(&self) -> Result<HeaderValue, ClientError> {
         let mut value =
@@ -257,29 +245,5 @@ impl FromStr for Token {
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[redacted]")
-    }
-}
-
-// === impl Config ===
-
-impl Config {
-    fn read(path: &Path) -> Result<Self, ClientError> {
-        let wrong =
-            |why: String| ClientError::File { what: "the config file", path: path.to_path_buf(), why };
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        if text.trim().is_empty() {
-            return Ok(Self::default());
-        }
-        // Without the lines around the mistake, which may hold a token.
-        let options = serde_saphyr::options! { with_snippet: false };
-        serde_saphyr::from_str_with_options(&text, options).map_err(|error| wrong(error.to_string()))
-    }
-
-    fn context(&self, name: &str, path: Option<&PathBuf>) -> Result<&Context, ClientError> {
-        self.contexts.get(name).ok_or_else(|| ClientError::Context {
-            name: name.to_owned(),
-            path: path.cloned().unwrap_or_default(),
-            names: self.contexts.keys().cloned().collect(),
-        })
     }
 }

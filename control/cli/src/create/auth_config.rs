@@ -25,7 +25,7 @@ Examples:
 
 /// What the AuthConfig is to demand.
 #[derive(Debug, Clone, Args)]
-pub struct AuthConfigArgs {
+pub(crate) struct AuthConfigArgs {
     #[command(flatten)]
     draft: DraftArgs,
 

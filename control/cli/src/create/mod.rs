@@ -2,20 +2,38 @@
 
 mod auth_config;
 mod draft;
+mod files;
 mod secret_api_key;
 mod secret_tls;
 mod upstream;
 mod upstream_group;
 mod virtual_service;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use crate::output::Output;
 
-/// What is created.
+pub(crate) use files::EXAMPLES;
+
+/// What is created: one object from flags, or those of files.
+#[derive(Debug, Clone, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    arg_required_else_help = true
+)]
+pub struct CreateArgs {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    #[command(flatten)]
+    files: files::FromFilesArgs,
+}
+
+/// What is created from flags.
 #[derive(Debug, Clone, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Creates a Secret.
     #[command(subcommand)]
     Secret(SecretCommand),
@@ -35,7 +53,7 @@ pub enum Command {
 
 /// What the Secret holds.
 #[derive(Debug, Clone, Subcommand)]
-pub enum SecretCommand {
+pub(crate) enum SecretCommand {
     /// Creates an API key; the name of its Secret is the identity that upstreams see.
     #[command(name = "apikey", after_help = secret_api_key::EXAMPLES)]
     ApiKey(Box<secret_api_key::CreateArgs>),
@@ -44,7 +62,8 @@ pub enum SecretCommand {
     Tls(Box<secret_tls::TlsArgs>),
 }
 
-pub(crate) async fn run(command: Command, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {
+pub(crate) async fn run(args: CreateArgs, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {
+    let Some(command) = args.command else { return files::run(&args.files, output).await };
     match command {
         Command::Secret(SecretCommand::ApiKey(args)) => secret_api_key::run(&args, now, output).await,
         Command::Secret(SecretCommand::Tls(args)) => secret_tls::run(&args, now, output).await,

@@ -28,7 +28,7 @@ Exit codes: 0 created, 1 not created, 2 wrong usage, 3 created but not confirmed
 
 /// What the key is to be.
 #[derive(Debug, Clone, Args)]
-pub struct CreateArgs {
+pub(crate) struct CreateArgs {
     /// The name of the Secret, which is the identity.
     #[arg(value_name = "NAME", required_unless_present = "name_flag", conflicts_with = "name_flag")]
     name: Option<String>,

@@ -21,7 +21,7 @@ Examples:
 
 /// What the Secret is to hold.
 #[derive(Debug, Clone, Args)]
-pub struct TlsArgs {
+pub(crate) struct TlsArgs {
     #[command(flatten)]
     draft: DraftArgs,
 

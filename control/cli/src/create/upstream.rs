@@ -25,7 +25,7 @@ A host without a port has port 80. TLS is spoken when a port is 443, unless --st
 
 /// The kinds of upstreams.
 #[derive(Debug, Clone, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Creates an upstream with hosts that are known beforehand.
     #[command(after_help = EXAMPLES)]
     Static(Box<StaticArgs>),
@@ -33,7 +33,7 @@ pub enum Command {
 
 /// What the upstream is to be.
 #[derive(Debug, Clone, Args)]
-pub struct StaticArgs {
+pub(crate) struct StaticArgs {
     #[command(flatten)]
     draft: DraftArgs,
 

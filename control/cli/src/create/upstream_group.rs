@@ -17,7 +17,7 @@ Examples:
 
 /// What the UpstreamGroup is to be.
 #[derive(Debug, Clone, Args)]
-pub struct UpstreamGroupArgs {
+pub(crate) struct UpstreamGroupArgs {
     #[command(flatten)]
     draft: DraftArgs,
 

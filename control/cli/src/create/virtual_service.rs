@@ -19,7 +19,7 @@ Examples:
 
 /// What the VirtualService is to be.
 #[derive(Debug, Clone, Args)]
-pub struct VirtualServiceArgs {
+pub(crate) struct VirtualServiceArgs {
     #[command(flatten)]
     draft: DraftArgs,
 

@@ -9,6 +9,13 @@ use keyward_filter_core::standalone;
 use super::source;
 use crate::output::Output;
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  keyward filter check plugin.yaml
+
+  # What was just made:
+  keyward filter check - < plugin.json";
+
 /// What is checked.
 #[derive(Debug, Clone, Args)]
 pub struct CheckArgs {

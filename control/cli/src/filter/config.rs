@@ -11,6 +11,13 @@ use super::document;
 use super::source::Source;
 use crate::output::Output;
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  keyward filter config -f auth.yaml -f keys.yaml > plugin.json
+
+  # One AuthConfig of several, from standard input:
+  keyward filter config -f - --auth-config team/keys < resources.yaml";
+
 /// What the configuration is made of.
 #[derive(Debug, Clone, Args)]
 pub struct ConfigArgs {

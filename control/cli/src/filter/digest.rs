@@ -11,6 +11,13 @@ use sha2::{Digest as _, Sha256};
 use crate::hex::hex;
 use crate::output::{Form, Output};
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  keyward filter digest < keys.txt
+
+  # As entries of `keys` in a plugin configuration:
+  keyward filter digest -o json < keys.txt";
+
 /// How digests are shown.
 #[derive(Debug, Clone, Args)]
 pub struct DigestArgs {

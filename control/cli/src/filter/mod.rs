@@ -21,12 +21,16 @@ use crate::output::Output;
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
     /// Makes digests of the keys on standard input, one a line, in their order; keys are never shown.
+    #[command(after_help = digest::EXAMPLES)]
     Digest(digest::DigestArgs),
     /// Makes the plugin configuration from AuthConfigs and Secrets in files, digests instead of keys.
+    #[command(after_help = config::EXAMPLES)]
     Config(config::ConfigArgs),
     /// Says what the filter would say of a plugin configuration; exit code 1 when it would refuse it.
+    #[command(after_help = check::EXAMPLES)]
     Check(check::CheckArgs),
     /// Writes the filter module that this program carries.
+    #[command(after_help = wasm::EXAMPLES)]
     Wasm(wasm::WasmArgs),
 }
 

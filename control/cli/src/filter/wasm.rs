@@ -7,6 +7,10 @@ use clap::Args;
 
 use crate::output::Output;
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  keyward filter wasm --output keyward.wasm";
+
 /// Where the module is written.
 #[derive(Debug, Clone, Args)]
 pub struct WasmArgs {

@@ -8,6 +8,14 @@ use super::{Place, hinted};
 use crate::lifetime::lifetime;
 use crate::output::Output;
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  # For a server on this machine:
+  keyward pki init
+
+  # For one that others reach, too:
+  keyward pki init --host control.example --host 192.0.2.1";
+
 /// What the authority is to be.
 #[derive(Debug, Clone, Args)]
 pub struct InitArgs {

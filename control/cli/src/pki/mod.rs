@@ -18,12 +18,16 @@ use crate::output::Output;
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
     /// Makes an authority, and the certificate of the server.
+    #[command(after_help = init::EXAMPLES)]
     Init(init::InitArgs),
     /// Makes the certificate of a proxy, with a bootstrap file for its Envoy that uses it.
+    #[command(after_help = proxy::EXAMPLES)]
     Proxy(proxy::ProxyArgs),
     /// Renews the certificate of the server, for the same names; the server takes it up.
+    #[command(after_help = renew::EXAMPLES)]
     Renew(renew::RenewArgs),
     /// Revokes the certificate of a proxy; the server refuses it at once, and ends its connections.
+    #[command(after_help = revoke::EXAMPLES)]
     Revoke(revoke::RevokeArgs),
 }
 

@@ -9,6 +9,13 @@ use super::Place;
 use crate::lifetime::lifetime;
 use crate::output::Output;
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  keyward pki renew
+
+  # With other names:
+  keyward pki renew --host control.example --expires 90d";
+
 /// What is to be renewed.
 #[derive(Debug, Clone, Args)]
 pub struct RenewArgs {

@@ -10,6 +10,14 @@ use keyward_pki::{Facts, ProxyFiles, ProxyRole};
 use super::Place;
 use crate::output::Output;
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  # The certificate in the folder of a proxy:
+  keyward pki revoke edge
+
+  # Another one that it had:
+  keyward pki revoke edge --certificate old.crt";
+
 /// Whose certificate.
 #[derive(Debug, Clone, Args)]
 pub struct RevokeArgs {

@@ -33,6 +33,9 @@ use self::reference::text;
 pub(crate) use self::document::{Form, documents};
 pub(crate) use self::route::{all as routes_of, routes};
 
+#[cfg(test)]
+mod tests;
+
 /// What a table shows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
@@ -78,6 +81,8 @@ const REASON: usize = 60;
 
 /// Objects of one kind as a table; as several, where the kind has more than one.
 pub(crate) fn table(kind: &Kind, objects: &[Value], view: View) -> String {
+    // What has no namespace shows none.
+    let view = View { namespaces: (view.namespaces || view.wide) && kind.is_namespaced(), ..view };
     let shape = SHAPES.iter().find(|shape| shape.kind == kind.name).unwrap_or(&PLAIN);
     let all = objects.iter().collect::<Vec<_>>();
     let sets = rate_limit_config::SETS;
@@ -125,7 +130,7 @@ impl Shape {
     fn table(&self, name: &'static str, objects: &[&Value], view: View) -> Bordered {
         // A kind that shows them anyway shows them once.
         let shown = self.columns.iter().any(|(heading, _)| *heading == "Proxy Namespace");
-        let namespaces = !shown && (view.namespaces || view.wide);
+        let namespaces = !shown && view.namespaces;
         let columns = || self.columns.iter().chain(if view.wide { self.wide } else { &[] });
         let mut headings = vec![name];
         if namespaces {

@@ -9,6 +9,14 @@ use super::Place;
 use crate::lifetime::lifetime;
 use crate::output::Output;
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  # A token that may do everything, into a file:
+  keyward token create --role admin > admin.token
+
+  # One that reads a namespace, for 30 days:
+  keyward token create --role viewer --namespace team --expires 30d --name dashboard";
+
 /// What the token is to be.
 #[derive(Debug, Clone, Args)]
 pub struct CreateArgs {

@@ -5,6 +5,10 @@ use clap::Args;
 use super::Place;
 use crate::output::Output;
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  keyward token delete dashboard";
+
 /// Which token.
 #[derive(Debug, Clone, Args)]
 pub struct DeleteArgs {

@@ -8,6 +8,13 @@ use serde::Serialize;
 use super::Place;
 use crate::output::{Form, Output};
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  keyward token list
+
+  # For programs:
+  keyward token list -o json";
+
 /// How the list looks.
 #[derive(Debug, Clone, Args)]
 pub struct ListArgs {

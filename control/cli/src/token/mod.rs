@@ -16,10 +16,13 @@ use crate::output::Output;
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
     /// Makes a token and shows it, once: only its digest is kept.
+    #[command(after_help = create::EXAMPLES)]
     Create(create::CreateArgs),
     /// Lists the tokens: their names, never themselves.
+    #[command(after_help = list::EXAMPLES)]
     List(list::ListArgs),
     /// Deletes a token; from then on it opens nothing.
+    #[command(after_help = delete::EXAMPLES)]
     Delete(delete::DeleteArgs),
 }
 

@@ -1,6 +1,16 @@
+use keyward_resource::{Place, kind};
 use serde_json::json;
 
 use super::*;
+
+/// As a file wants it.
+fn document(object: &Value) -> Document {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (kind, _) = kind::by_type(&text("/apiVersion"), &text("/kind")).expect("a kind");
+    let place = Place { line: 1, column: 1 };
+    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+    Document { file: "a.yaml".to_owned(), place, kind, namespace, name, object: object.clone() }
+}
 
 fn upstream(name: &str, addr: &str) -> Value {
     json!({ "apiVersion": "service.keyward.io/v1", "kind": "Upstream",
@@ -19,8 +29,8 @@ fn site(upstream: &str) -> Value {
 
 fn told(objects: &[Value]) -> (Vec<Told>, Findings) {
     let mut findings = Findings::default();
-    let translated =
-        translate(&input(objects, &mut findings), &settings::usual("keyward-system"), &LastGood::default());
+    let input = input(objects.iter().map(document).collect(), &mut findings);
+    let translated = translate(&input, &settings::usual("keyward-system"), &LastGood::default());
     findings.take(&translated.reports);
     let code = FilterCode { wasm: vec![0; 9000].into(), vm_id: "keyward".to_owned() };
     let of = |(role, proxy): (&String, &Proxy)| Told::of(role, proxy, &code, &translated.settings);

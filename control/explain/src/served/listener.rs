@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Metadata, Rest, StringMatcher, type_of};
+use super::{Metadata, Rest, StringMatcher, Upgrade, type_of};
 
 /// A listener.
 #[derive(Debug, Clone, Deserialize)]
@@ -76,6 +76,7 @@ pub(crate) struct Manager {
     pub(crate) path_with_escaped_slashes_action: String,
     pub(crate) strip_trailing_host_dot: bool,
     pub(crate) early_header_mutation_extensions: Vec<Early>,
+    pub(crate) upgrade_configs: Vec<Upgrade>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -74,6 +74,15 @@ pub(crate) enum Action<'a> {
 pub(crate) struct RouteAction {
     cluster: Option<String>,
     weighted_clusters: Option<WeightedClusters>,
+    upgrade_configs: Vec<Upgrade>,
+}
+
+/// A protocol to which a connection may go over.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Upgrade {
+    upgrade_type: String,
+    enabled: Option<bool>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -129,9 +138,24 @@ impl RedirectAction {
     }
 }
 
+// === impl Upgrade ===
+
+impl Upgrade {
+    /// Whether the first of these that is about a protocol lets it be.
+    pub(crate) fn of(all: &[Self], protocol: &str) -> Option<bool> {
+        let about = all.iter().find(|one| one.upgrade_type.eq_ignore_ascii_case(protocol))?;
+        Some(about.enabled.unwrap_or(true))
+    }
+}
+
 // === impl RouteAction ===
 
 impl RouteAction {
+    /// Whether a connection may go over to a protocol, as far as the route says.
+    pub(crate) fn upgrades_to(&self, protocol: &str) -> Option<bool> {
+        Upgrade::of(&self.upgrade_configs, protocol)
+    }
+
     /// The clusters that a request may go to, with their weights; none where that is not known here.
     pub(crate) fn clusters(&self) -> Option<Vec<(&str, u32)>> {
         match (&self.cluster, &self.weighted_clusters) {

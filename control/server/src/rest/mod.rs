@@ -3,6 +3,7 @@
 mod guard;
 mod logs;
 mod proxies;
+mod records;
 mod served;
 mod sync;
 mod usage;
@@ -49,6 +50,7 @@ pub(crate) struct Own {
     pub(crate) uses: Uses,
     pub(crate) served: Served,
     pub(crate) logs: LogReader,
+    pub(crate) keys: records::Keys,
 }
 
 /// Everything on the port. `guard` decides which `Host` headers are answered.
@@ -60,7 +62,7 @@ pub(crate) fn router(
     guard: HostGuard,
     own: Own,
 ) -> Router {
-    let Own { sync, uses, served, logs } = own;
+    let Own { sync, uses, served, keys, logs } = own;
     let derived = Derived { published: published.clone(), system_namespace: system_namespace.into() };
     let confirm = Arc::new(sync.workers.clone());
     let api = Api::new(writer, Arc::new(derived), Arc::clone(&authorizer)).confirmed_by(confirm);
@@ -75,6 +77,7 @@ pub(crate) fn router(
         .merge(Router::new().route(usage::PATH, get(usage::usage)).with_state(uses))
         .merge(Router::new().route(served::PATH, get(served::served)).with_state(served))
         .merge(logs::router(logs))
+        .merge(Router::new().route(records::PATH, post(records::records)).with_state(keys))
         .layer(Extension(authorizer));
     let known = proof.fallback_service(api.router()).layer(axum::middleware::map_response(version::say));
     let all = Router::new()

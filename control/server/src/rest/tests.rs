@@ -62,7 +62,8 @@ impl Server {
             gate: Arc::new(Nobody),
             stop: CancellationToken::new(),
         };
-        let own = Own { sync, uses, served, logs };
+        let (_, keys) = watch::channel(keyward_keys::KeyView::default());
+        let own = Own { sync, uses, served, keys, logs };
         let router = router(writer, Arc::new(Everybody), reports, "keyward-system", guard, own);
         let listener =
             TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a free port");

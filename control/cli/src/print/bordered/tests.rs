@@ -39,7 +39,7 @@ fn long_lines_are_broken_between_words_unless_they_may_be_long() {
         table.to_string().lines().skip(3).map(str::to_owned).collect::<Vec<_>>()
     };
     let wrapped = drawn(Bordered::new(["x"]));
-    assert_eq!(wrapped[..2], ["| a long line that goes on       |", "| behind the border              |"]);
+    assert_eq!(wrapped[..2], ["| a long line that goes on |", "| behind the border        |"]);
     let whole = drawn(Bordered::new(["x"]).unwrapped());
     assert_eq!(whole[0], format!("| {text} |"));
 }
