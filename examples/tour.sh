@@ -54,3 +54,76 @@ run_to() {
 part() { printf '\n# %s\n' "$*"; }
 
 keyward demo up --detach >"$work/up" 2>&1 || { cat "$work/up" >&2; exit 1; }
+
+part "The command line: resources"
+run keyward version
+run keyward proxy url
+run keyward create upstream static --static-hosts 127.0.0.1:8081 --name tour
+run keyward create secret apikey tina --apikey tinas-own-key --apikey-labels plan=tour --wait=20s
+run keyward create secret apikey tom --apikey-generate --apikey-labels plan=tour --wait=20s '>' "$work/tom.key"
+run keyward create authconfig tour --enable-apikey-auth --apikey-label-selector plan=tour
+run keyward create virtualservice tour --domains tour.example --authconfig tour
+run keyward add route --name tour --path-prefix / --dest-name tour
+run keyward get virtualservice tour -o kube-yaml
+run keyward secret apikey list -l plan=tour
+
+part "The gateway: a key is needed, and says who it is"
+run curl -si -H "'host: tour.example'" "$gateway/"
+run curl -si -H "'host: tour.example'" -H "'api-key: tinas-own-key'" "$gateway/"
+run keyward explain --host tour.example --path / --key-stdin '<' "$work/tom.key"
+run_to 4 keyward explain --host tour.example --path /
+
+part "The command line: checks, and what is served"
+run keyward check
+run keyward proxy status
+run keyward proxy served-config
+run keyward proxy diff
+run keyward proxy dump
+run keyward proxy stats -n keyward-system --name gateway-proxy --filter keyward
+run timeout --preserve-status -s INT 2 keyward proxy logs -f
+run keyward proxy snapshot --file "$work/proxy.zip"
+run keyward proxy bootstrap
+run keyward debug logs -f "$work/logs.txt"
+run keyward debug logs --errors-only
+run keyward debug yaml -f "$work/all.yaml"
+run keyward debug bundle -f "$work/bundle.zip"
+
+part "What a mistake looks like"
+run keyward apply -f examples/tour-broken.yaml
+run_to 1 keyward check
+run keyward delete virtualservice broken
+run keyward delete upstream broken
+run keyward check -o json '|' head -c 60
+
+part "The gateway proxy's admin, port 19000"
+run curl -sfX POST "'$proxy/config_dump?include_eds'"
+run curl -sfX POST "'$proxy/logging?level=debug'"
+run curl -sfX POST "'$proxy/logging?wasm=info'"
+run curl -sfX POST "'$proxy/logging?level=warning'"
+run curl -sf "$proxy/logging"
+
+part "The control server's debug port, 9091"
+run curl -sf "$debug/"
+run curl -sfX PUT "$debug/logging" -d "'{\"level\":\"debug\"}'"
+run curl -sfX PUT "$debug/logging" -d "'{\"level\":\"info\"}'"
+run curl -sf "$debug/metrics"
+run curl -sf "'$debug/debug/pprof/profile?seconds=1'" -o "$work/cpu.pb.gz"
+run curl -sf "$debug/debug/pprof/heap" -o "$work/heap.pb.gz"
+run curl -sf "$debug/debug/tasks"
+run curl -sf "'$debug/zpages/tracez?format=json'"
+run curl -sf "'$debug/zpages/rpcz?format=json'"
+
+part "Snapshots, port 9095"
+run curl -sf "$snapshots/"
+for snapshot in input edge proxies xds keys; do
+    run curl -sf "'$snapshots/snapshots/$snapshot?pretty'"
+done
+
+part "Dev mode, port 10010, switched on by the Settings"
+run keyward apply -f examples/tour-dev-mode.yaml
+run curl -sf --retry 20 --retry-connrefused --retry-delay 1 "$dev/"
+run curl -sf "$dev/xds"
+run curl -sf "$dev/xds/keyward-system~gateway-proxy"
+run curl -sf "$dev/api"
+
+part "Done"
