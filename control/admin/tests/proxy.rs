@@ -140,9 +140,11 @@ impl Port {
 
     async fn ask_as(&self, method: Method, path: &str, word: &str, form: &str) -> (u16, String) {
         let mut request = self.client.request(method, format!("{}{path}", self.base));
-        request = request.header("x-word", word).header("authorization", "Bearer kwt_x").header("cookie", "a=b");
+        request =
+            request.header("x-word", word).header("authorization", "Bearer kwt_x").header("cookie", "a=b");
         if !form.is_empty() {
-            request = request.header("content-type", "application/x-www-form-urlencoded").body(form.to_owned());
+            request =
+                request.header("content-type", "application/x-www-form-urlencoded").body(form.to_owned());
         }
         let response = request.send().await.unwrap();
         (response.status().as_u16(), response.text().await.unwrap())
@@ -181,7 +183,10 @@ async fn everything_passes_as_it_is() {
     }
     assert!(port.asked().is_empty());
     *port.envoy.is_away.lock().unwrap() = true;
-    assert_eq!(port.ask(Method::GET, "/ready").await, (503, "the supervised envoy does not answer\n".to_owned()));
+    assert_eq!(
+        port.ask(Method::GET, "/ready").await,
+        (503, "the supervised envoy does not answer\n".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -219,7 +224,10 @@ async fn who_writes_requests_stays_at_info_however_it_is_asked() {
         port.envoy.set("level", "warning");
         let (code, said) = port.ask_as(Method::POST, path, "operate", form).await;
         assert_eq!(code, 200, "{path} {form}: {said}");
-        assert!(said.contains("note: these stay at info") && said.ends_with("included: http, rbac\n"), "{said}");
+        assert!(
+            said.contains("note: these stay at info") && said.ends_with("included: http, rbac\n"),
+            "{said}"
+        );
         assert_eq!((port.level("http").as_str(), port.level("rbac").as_str()), ("info", "info"));
         assert!(matches!(port.level("upstream").as_str(), "debug" | "trace"));
     }

@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn a_list_is_read_and_what_is_none_is_not() {
-        let list = "active loggers:\n  admin: warning\n  conn_handler: off\n\nusage: /logging?level=<level>\n";
+        let list =
+            "active loggers:\n  admin: warning\n  conn_handler: off\n\nusage: /logging?level=<level>\n";
         let read = read(list);
         assert_eq!(read.len(), 2);
         assert_eq!((read[1].name.as_str(), read[1].level.as_str()), ("conn_handler", "off"));
@@ -101,7 +102,10 @@ mod tests {
         let (paths, behind) = all_at("debug", &loggers);
         assert_eq!(paths, "http:info,upstream:debug,unheard_of:info");
         assert_eq!(behind, ["http", "unheard_of"]);
-        assert_eq!(all_at("error", &loggers), ("http:error,upstream:error,unheard_of:error".to_owned(), vec![]));
+        assert_eq!(
+            all_at("error", &loggers),
+            ("http:error,upstream:error,unheard_of:error".to_owned(), vec![])
+        );
     }
 
     #[test]

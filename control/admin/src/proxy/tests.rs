@@ -24,7 +24,9 @@ fn a_path_is_read_by_envoy_as_it_stands_here() {
     for path in ["/", "/logging", "/stats/prometheus", "/healthcheck/fail", "/unheard_of"] {
         assert!(is_plain(path), "{path}");
     }
-    for path in ["", "*", "//logging", "/x/../logging", "/./logging", "/logging/", "/%6cogging", "/a;b", "/a\\b"] {
+    for path in
+        ["", "*", "//logging", "/x/../logging", "/./logging", "/logging/", "/%6cogging", "/a;b", "/a\\b"]
+    {
         assert!(!is_plain(path), "{path}");
     }
 }
