@@ -67,7 +67,8 @@ fn plain(open: &str) -> String {
     }
     let mut text = String::with_capacity(open.len());
     for line in open.lines().filter(|line| *line != "# EOF") {
-        let described = ["# HELP ", "# TYPE "].into_iter().find_map(|start| Some((start, line.strip_prefix(start)?)));
+        let described =
+            ["# HELP ", "# TYPE "].into_iter().find_map(|start| Some((start, line.strip_prefix(start)?)));
         match described.and_then(|(start, rest)| Some((start, rest.split_once(' ')?))) {
             Some((start, (name, rest))) if counters.contains(name) => {
                 text.extend([start, name, "_total ", rest]);
