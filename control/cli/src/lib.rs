@@ -13,6 +13,7 @@
 
 mod client;
 mod create;
+mod debug;
 mod filter;
 mod key;
 mod lifetime;
@@ -51,6 +52,9 @@ pub enum Command {
     /// Proxies: what they are told, what they report, their logs and their state.
     #[command(subcommand)]
     Proxy(proxy::Command),
+    /// What somebody else needs to find out what is wrong: logs, configuration, everything at once; and no key.
+    #[command(subcommand)]
+    Debug(debug::Command),
     /// For the filter by itself, in an Envoy that no server configures.
     #[command(subcommand)]
     Filter(filter::Command),
@@ -72,6 +76,7 @@ pub async fn run(command: Command, module: &[u8]) -> anyhow::Result<()> {
         Command::Create(command) => create::run(command, now, &mut output).await,
         Command::Secret(command) => secret::run(command, now, &mut output).await,
         Command::Proxy(command) => proxy::run(command, now, &mut output).await,
+        Command::Debug(command) => debug::run(command, now, &mut output).await,
         Command::Filter(command) => filter::run(command, module, &mut output),
         Command::Validate(args) => validate::run(&args, &mut output),
     }
