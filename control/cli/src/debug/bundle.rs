@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use http::Method;
+use http::{Method, Uri};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -52,17 +52,17 @@ pub struct BundleArgs {
     #[arg(long, short, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// URL of the snapshot port.
-    #[arg(long, env = "KEYWARD_SNAPSHOTS_URL", default_value = "http://127.0.0.1:9095", value_name = "URL")]
-    snapshots_port: String,
+    /// URL of the snapshot port [default: port 9095 of the server].
+    #[arg(long, env = "KEYWARD_SNAPSHOTS_URL", value_name = "URL")]
+    snapshots_port: Option<String>,
 
-    /// URL of the debug port.
-    #[arg(long, env = "KEYWARD_DEBUG_URL", default_value = "http://127.0.0.1:9091", value_name = "URL")]
-    debug_port: String,
+    /// URL of the debug port [default: port 9091 of the server].
+    #[arg(long, env = "KEYWARD_DEBUG_URL", value_name = "URL")]
+    debug_port: Option<String>,
 
-    /// URL of the gateway proxy's admin.
-    #[arg(long, env = "KEYWARD_PROXY_ADMIN", default_value = "http://127.0.0.1:19000", value_name = "URL")]
-    proxy_admin: String,
+    /// URL of the gateway proxy's admin [default: port 19000 of the server].
+    #[arg(long, env = "KEYWARD_PROXY_ADMIN", value_name = "URL")]
+    proxy_admin: Option<String>,
 
     #[command(flatten)]
     remote: RemoteArgs,
@@ -107,8 +107,7 @@ pub(super) async fn run(args: &BundleArgs, now: Timestamp, output: &mut Output) 
         gathered.ask(&remote.client, path, name).await;
     }
     gathered.add("versions.json", versions(&gathered));
-    let port = |url: &str| -> Result<Client, ClientError> { client(&target, url) };
-    match port(&args.snapshots_port) {
+    match port(&target, args.snapshots_port.as_deref(), 9095) {
         Ok(client) => {
             for which in SNAPSHOTS {
                 let path = format!("/snapshots/{which}?pretty");
@@ -118,10 +117,11 @@ pub(super) async fn run(args: &BundleArgs, now: Timestamp, output: &mut Output) 
         Err(error) => gathered.lacks("snapshots", &error.to_string()),
     }
     say("the debug port and the proxy");
-    for (what, url, asked) in
-        [("debug", &args.debug_port, DEBUG.as_slice()), ("proxy", &args.proxy_admin, PROXY.as_slice())]
-    {
-        match port(url) {
+    for (what, url, usual, asked) in [
+        ("debug", &args.debug_port, 9091, DEBUG.as_slice()),
+        ("proxy", &args.proxy_admin, 19_000, PROXY.as_slice()),
+    ] {
+        match port(&target, url.as_deref(), usual) {
             Ok(client) => {
                 for (path, name) in asked {
                     gathered.ask(&client, path, name).await;
@@ -142,8 +142,14 @@ pub(super) async fn run(args: &BundleArgs, now: Timestamp, output: &mut Output) 
     output.data(path.display())
 }
 
-fn client(target: &Target, url: &str) -> Result<Client, ClientError> {
-    Client::new(&target.beside(url)?)
+/// Another port of the installation: that with this URL, else the usual one of the server's host.
+fn port(target: &Target, url: Option<&str>, usual: u16) -> Result<Client, ClientError> {
+    let beside = || {
+        let server: Uri = target.server.parse().ok()?;
+        Some(format!("{}://{}:{usual}", server.scheme_str()?, server.host()?))
+    };
+    let url = url.map(str::to_owned).or_else(beside).unwrap_or_else(|| format!("http://127.0.0.1:{usual}"));
+    Client::new(&target.beside(&url)?)
 }
 
 /// Our own version, and what the server says of its.
