@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Cuts the descriptors of the messages that proxies are told out of those of envoy-types.
 
-    scripts/xds-descriptors.py > control/admin/src/xds/descriptors.bin
+    scripts/xds-descriptors.py
 
+It writes control/admin/src/xds/descriptors.bin, and beside it what that was made of, which a test reads.
 The crate brings a FileDescriptorSet of the whole Envoy API beside its sources and exports it nowhere.
 To be run when envoy-types has another version, or when a message of another file is sent to proxies.
 """
 
 import glob
+import hashlib
 import os
+import re
 import sys
 
 ROOTS = """
@@ -100,6 +103,7 @@ def main():
         body = b"".join(raw for number, _, raw in parts if number != COMMENTS)
         files[name] = (needs, body)
     written = set()
+    out = bytearray()
 
     def write(name):
         if name in written:
@@ -108,10 +112,18 @@ def main():
         needs, body = files[name]
         for other in needs:
             write(other)
-        sys.stdout.buffer.write(b"\x0a" + length(len(body)) + body)
+        out.extend(b"\x0a" + length(len(body)) + body)
 
     for root in ROOTS:
         write(root)
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../control/admin/src/xds")
+    with open(f"{folder}/descriptors.bin", "wb") as file:
+        file.write(out)
+    version = re.search(r"/envoy-types-([^/]+)/", found[0]).group(1)
+    with open(__file__, "rb") as script, open(f"{folder}/descriptors.txt", "w") as file:
+        file.write(f"envoy-types {version}\n")
+        file.write(f"script {hashlib.sha256(script.read()).hexdigest()}\n")
+        file.write(f"result {hashlib.sha256(out).hexdigest()}\n")
 
 
 main()

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::redact::REDACTED;
 
-/// The messages that are sent, and those inside them. Made by `scripts/xds-descriptors.py`.
+/// The messages that are sent, and those inside them. Made by `scripts/xds-descriptors.py`,
+/// of what `descriptors.txt` names.
 static DESCRIPTORS: &[u8] = include_bytes!("xds/descriptors.bin");
 static POOL: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(DESCRIPTORS).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! How the statistics of the filter become metrics with labels.
+//! How statistics become metrics with labels.
 
 use keyward_filter_core::decisions::{PREFIX, SEPARATOR};
 use serde_json::{Value, json};
@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 /// Envoy puts this before the names of metrics that a filter defines, and takes it off for Prometheus.
 const NAMESPACE: &str = "wasmcustom.";
 
-/// The labels of what was decided: `keyward_decisions{auth_config="team/keys",reason="allowed"}`. Of each
-/// expression Envoy takes the first group out of the name, and the second one is the value.
+/// The labels of what was decided, `keyward_decisions{auth_config="team/keys",reason="allowed"}`, and of what
+/// Envoy counts for each listener: by itself it ends the name of one at the first full stop of its address. Of
+/// each expression Envoy takes the first group out of the name, and the second one is the value.
 pub(crate) fn stats_config() -> Value {
     let quoted = |text: &str| text.replace('.', "\\.").replace('|', "\\|");
     let all = quoted(&format!("{NAMESPACE}{}", PREFIX.trim_end_matches('.')));
@@ -15,6 +16,7 @@ pub(crate) fn stats_config() -> Value {
     // The reason is the last part: names of policies that people write may have anything in them.
     json!({
         "stats_tags": [
+            { "tag_name": "listener", "regex": r"^http\.((listener-.+?-[0-9]+)\.)" },
             { "tag_name": "auth_config", "regex": format!("^{all}(\\.(.+)){separator}[a-z_]+$") },
             { "tag_name": "reason", "regex": format!("^{all}\\..+({separator}([a-z_]+))$") },
         ],

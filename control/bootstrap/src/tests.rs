@@ -66,11 +66,12 @@ fn regular_expressions_may_be_as_large_as_validation_takes_them() {
 }
 
 #[test]
-fn decisions_of_the_filter_have_labels() {
+fn decisions_of_the_filter_and_listeners_have_labels() {
     let made = bootstrap(&options("10.0.0.1", None));
     let tags = made["stats_config"]["stats_tags"].as_array().unwrap();
     let tags: Vec<_> = tags.iter().map(|tag| (tag["tag_name"].as_str(), tag["regex"].as_str())).collect();
     let expected = [
+        (Some("listener"), Some(r"^http\.((listener-.+?-[0-9]+)\.)")),
         (Some("auth_config"), Some(r"^wasmcustom\.keyward\.decisions(\.(.+))\|[a-z_]+$")),
         (Some("reason"), Some(r"^wasmcustom\.keyward\.decisions\..+(\|([a-z_]+))$")),
     ];

@@ -22,6 +22,7 @@ mod client;
 mod completion;
 mod config;
 mod create;
+mod debug;
 mod delete;
 mod diff;
 mod edit;
@@ -105,6 +106,9 @@ pub enum Command {
     /// Proxies: what they are told, what they report, their logs and their state.
     #[command(subcommand)]
     Proxy(proxy::Command),
+    /// What somebody else needs to find out what is wrong: logs, configuration, everything at once; and no key.
+    #[command(subcommand)]
+    Debug(debug::Command),
     /// For the filter by itself, in an Envoy that no server configures.
     #[command(subcommand)]
     Filter(filter::Command),
@@ -162,6 +166,7 @@ pub async fn run(command: Command, program: &Program<'_>) -> anyhow::Result<()> 
         Command::Delete(args) => delete::run(&args, &mut output).await,
         Command::Secret(command) => secret::run(command, now, &mut output).await,
         Command::Proxy(command) => proxy::run(command, now, &mut output).await,
+        Command::Debug(command) => debug::run(command, now, &mut output).await,
         Command::Filter(command) => filter::run(command, program.module, &mut output),
         Command::Check(args) => check::run(&args, &mut output).await,
         Command::Explain(args) => explain::run(&args, now, &mut output).await,

@@ -1,6 +1,6 @@
 //! A profile: stacks, and what was counted at each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Read as _, Write as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -92,7 +92,8 @@ impl Profile {
                 let function_id = *functions.entry((&frame.function, &frame.file)).or_insert_with(|| {
                     let name = strings.index(&frame.function);
                     let filename = strings.index(&frame.file);
-                    function.push(proto::Function { id: next, name, system_name: name, filename });
+                    // With a system name of its own, tools would take the name for one that is mangled still.
+                    function.push(proto::Function { id: next, name, system_name: 0, filename });
                     next
                 });
                 let next = number(locations.len()) + 1;
@@ -163,6 +164,33 @@ impl Profile {
             *lines.entry(functions.join(";")).or_default() += value;
         }
         lines.iter().map(|(stack, value)| format!("{stack} {value}\n")).collect()
+    }
+
+    /// Takes the innermost functions off each stack for as long as `is_noise` says so of their names.
+    #[must_use]
+    pub fn without_leaves(mut self, is_noise: impl Fn(&str) -> bool) -> Self {
+        let Self(profile) = &mut self;
+        let name = |index: i64| {
+            let text = usize::try_from(index).ok().and_then(|index| profile.string_table.get(index));
+            text.map(String::as_str).unwrap_or_default()
+        };
+        let noisy: HashSet<u64> = profile
+            .function
+            .iter()
+            .filter(|function| is_noise(name(function.name)))
+            .map(|function| function.id)
+            .collect();
+        let all_noise = |location: &proto::Location| {
+            !location.line.is_empty() && location.line.iter().all(|line| noisy.contains(&line.function_id))
+        };
+        let leaves: HashSet<u64> =
+            profile.location.iter().filter(|it| all_noise(it)).map(|location| location.id).collect();
+        for sample in &mut profile.sample {
+            let kept = sample.location_id.iter().position(|id| !leaves.contains(id));
+            // What is nothing else stays as it is.
+            sample.location_id.drain(..kept.unwrap_or_default());
+        }
+        self
     }
 
     /// Each stack, the outermost function first, and its last value.

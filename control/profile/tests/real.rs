@@ -70,6 +70,7 @@ async fn memory_is_found_where_it_is_held() {
     let mine = folded.lines().filter(|line| line.contains("hold_memory_here"));
     let bytes: i64 = mine.filter_map(|line| line.rsplit(' ').next()?.parse::<i64>().ok()).sum();
     assert!((48..=80).contains(&(bytes / 1024 / 1024)), "{bytes} of 64 MiB:\n{folded}");
+    assert!(!folded.contains("prof_backtrace_impl"), "stacks end where somebody allocates:\n{folded}");
     drop(held);
     let after = heap().await.expect("a profile").folded();
     assert!(!after.contains("hold_memory_here"), "{after}");

@@ -332,6 +332,9 @@ impl Scene {
         promtool(&["test", "rules", "alerts_test.yaml"], None);
         let known: BTreeSet<&str> =
             names(&ours).into_iter().chain(names(&envoys)).chain(OF_PROMETHEUS).collect();
+        let of_listener =
+            |line: &str| line.starts_with("envoy_http_downstream_rq_xx{") && line.contains(",listener=\"");
+        assert!(envoys.lines().any(of_listener), "{envoys}");
         let dashboard: Value = serde_json::from_str(&read(&observability("grafana/keyward.json"))).unwrap();
         let alerts: Value = serde_saphyr::from_str(&read(&observability("prometheus/alerts.yaml"))).unwrap();
         let mut all = Vec::new();

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::get;
 use keyward_trace::{BUCKETS, Calls, Counts, Latencies, Recent, Sample, Summary, Which, bucket_name};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::envelope::{Failure, Shown, answer, failed};
 use crate::index::Endpoint;
@@ -114,9 +114,8 @@ fn asked<'a>(uri: &'a Uri, headers: &HeaderMap) -> Result<Asked<'a>, String> {
 }
 
 fn latencies(latencies: &Latencies) -> Value {
-    let named =
-        latencies.iter().enumerate().map(|(bucket, count)| (bucket_name(bucket).to_owned(), json!(count)));
-    named.collect::<Map<_, _>>().into()
+    let named = latencies.iter().enumerate();
+    named.map(|(bucket, count)| json!({ "bucket": bucket_name(bucket), "count": count })).collect()
 }
 
 fn shown(summaries: &[Summary]) -> Shown {

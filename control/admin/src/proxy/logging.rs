@@ -9,7 +9,7 @@ use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::loggers::{self, Logger};
 use super::{Front, LOGGING, text};
@@ -19,6 +19,8 @@ use crate::gate::Who;
 const MAX_BODY: usize = 64 * 1024;
 /// The type of forms, as Envoy's own page sends them.
 const FORM: &str = "application/x-www-form-urlencoded";
+/// What stands in a query as it is.
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b':').remove(b',').remove(b'.').remove(b'-');
 
 /// What a request to set levels asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -92,7 +94,7 @@ fn decoded(text: &str) -> String {
 }
 
 fn pair(name: &str, value: &str) -> String {
-    let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
+    let encoded = |text| utf8_percent_encode(text, QUERY);
     format!("{}={}", encoded(name), encoded(value))
 }
 

@@ -49,6 +49,14 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
+fn noise_at_the_end_of_a_stack_is_taken_off() {
+    let quiet = sample().without_leaves(|name| name.starts_with("inner"));
+    assert_eq!(quiet.folded(), "worker;outer 80\n");
+    assert_eq!(sample().without_leaves(|_| true), sample(), "but a stack of noise alone is left");
+    assert_eq!(sample().without_leaves(|name| name == "outer").folded().lines().count(), 2);
+}
+
+#[test]
 fn folded_stacks_begin_outside_and_are_added_up() {
     assert_eq!(sample().folded(), "worker;outer 50\nworker;outer;inner<u8: 4> 30\n");
 }

@@ -13,7 +13,12 @@ pub(super) fn difference(of: &str, served: &Value, reported: &Value) -> Option<S
     if of == "endpoints" {
         return (addresses(served) != addresses(reported)).then(|| "the addresses".to_owned());
     }
-    at(served, reported, String::new())
+    let mut reported = reported.clone();
+    if let Some(packed) = reported.as_object_mut() {
+        // Envoy shows a resource as it is packed, with its type.
+        packed.remove("@type");
+    }
+    at(served, &reported, String::new())
 }
 
 /// A name in either style, or a key of a map, in a form that both have.

@@ -59,6 +59,7 @@ fn two_forms_of_one_resource_are_the_same() {
         json!({ "typedConfig": { "@type": "a.B", "x": "1" } }),
         json!({ "typed_config": { "@type": "a.B", "x": "1" } })
     ));
+    assert!(same(json!({ "name": "x" }), json!({ "@type": "type.googleapis.com/a.B", "name": "x" })));
     assert!(same(json!({ "a": false, "b": "", "c": [] }), json!({})));
     assert!(!same(json!({ "a": {} }), json!({})));
     let unread =

@@ -1,0 +1,45 @@
+//! `keyward debug yaml`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{objects, save};
+use crate::output::Output;
+use crate::remote::RemoteArgs;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  keyward debug yaml -f keyward.yaml
+  keyward debug yaml --only team | less
+
+All objects of every kind and namespace, without what the server wrote beside them, so that the file can be applied.
+Secrets are there as comments, without their contents; so are Proxies, which the server writes itself. Values of
+headers that routes add are shown.";
+
+/// What is written, and where.
+#[derive(Debug, Clone, Args)]
+pub struct YamlArgs {
+    /// The file to write [default: standard output].
+    #[arg(long, short, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// The objects of this namespace alone.
+    #[arg(long, value_name = "NAMESPACE")]
+    only: Option<String>,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+pub(super) async fn run(args: &YamlArgs, output: &mut Output) -> anyhow::Result<()> {
+    let text = objects::all(&args.remote.connect()?, args.only.as_deref()).await?;
+    match &args.file {
+        Some(file) => {
+            save::text(file, &text)?;
+            output.note(format_args!("the configuration is in {}", file.display()));
+            Ok(())
+        }
+        None => output.part(text.as_bytes()).map(drop),
+    }
+}
