@@ -80,7 +80,8 @@ fn difference(document: &Document, before: Option<Value>, after: Value) -> anyho
         "" => format!("{} {}", document.kind.name, document.name),
         namespace => format!("{} {namespace}/{}", document.kind.name, document.name),
     };
-    let from = before.as_ref().map_or_else(|| "(not there)".to_owned(), |_| format!("{name} (on the server)"));
+    let from =
+        before.as_ref().map_or_else(|| "(not there)".to_owned(), |_| format!("{name} (on the server)"));
     let to = format!("{name} ({}:{})", document.file, document.place.line);
     Ok(unified(before.as_deref().unwrap_or_default(), &after, &from, &to))
 }

@@ -21,7 +21,8 @@ pub(super) fn redacted(before: Option<Value>, after: Value) -> (Option<Value>, V
 
 /// Marks everywhere what was hidden on both sides and differs.
 fn mark(before: &Value, after: &Value, hidden_before: &mut Value, hidden_after: &mut Value) {
-    if let (Value::Object(hidden_before), Value::Object(hidden_after)) = (&mut *hidden_before, &mut *hidden_after)
+    if let (Value::Object(hidden_before), Value::Object(hidden_after)) =
+        (&mut *hidden_before, &mut *hidden_after)
     {
         return mark_entries(before, after, hidden_before, hidden_after);
     }

@@ -48,7 +48,8 @@ impl Sheet {
 
     /// What an editor has saved.
     pub(super) fn read(text: &str) -> Self {
-        let rest = text.lines().skip_while(|line| line.trim_start().starts_with('#') || line.trim().is_empty());
+        let rest =
+            text.lines().skip_while(|line| line.trim_start().starts_with('#') || line.trim().is_empty());
         Self(rest.collect::<Vec<_>>().join("\n").trim_end().to_owned())
     }
 
@@ -83,7 +84,8 @@ impl Sheet {
     pub(super) fn object(&self, place: &Place) -> Result<Value, Vec<String>> {
         let object = parse_body(self.0.as_bytes(), Format::Yaml).map_err(|error| vec![error.to_string()])?;
         let admitted = admit(place.kind, &place.namespace, Some(&place.name), object);
-        let admitted = admitted.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let admitted =
+            admitted.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         Ok(content(admitted))
     }
 }

@@ -42,7 +42,9 @@ pub(crate) fn documents(kind: &Kind, objects: Vec<Value>, form: Form) -> anyhow:
         documents.push(yaml(&object)?);
     }
     Ok(match form {
-        Form::Yaml => documents.iter().map(|document| format!("---\n{document}")).collect::<Vec<_>>().join("\n"),
+        Form::Yaml => {
+            documents.iter().map(|document| format!("---\n{document}")).collect::<Vec<_>>().join("\n")
+        }
         _ => documents.join("\n---\n"),
     })
 }

@@ -33,7 +33,6 @@ use self::reference::text;
 pub(crate) use self::document::{Form, documents};
 pub(crate) use self::route::{all as routes_of, routes};
 
-
 #[cfg(test)]
 mod tests;
 
@@ -90,7 +89,8 @@ pub(crate) fn table(kind: &Kind, objects: &[Value], view: View) -> String {
     if kind.name != sets.kind {
         return shape.table(name_heading(kind), &all, view).to_string();
     }
-    let (trees, others): (Vec<_>, Vec<_>) = all.iter().copied().partition(|it| rate_limit_config::is_tree(it));
+    let (trees, others): (Vec<_>, Vec<_>) =
+        all.iter().copied().partition(|it| rate_limit_config::is_tree(it));
     let of_sets: Vec<_> = all.into_iter().filter(|it| rate_limit_config::is_set(it)).collect();
     let mut tables = Vec::new();
     if !trees.is_empty() || others.is_empty() {

@@ -44,6 +44,8 @@ fn virtual_hosts(object: &Value) -> Cell {
 
 fn domains(object: &Value) -> Cell {
     hosts(object)
-        .map(|host| format!("{}: {}", text(&host["name"]), super::reference::texts(&host["domains"]).join(", ")))
+        .map(|host| {
+            format!("{}: {}", text(&host["name"]), super::reference::texts(&host["domains"]).join(", "))
+        })
         .collect()
 }

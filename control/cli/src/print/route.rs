@@ -82,7 +82,8 @@ pub(crate) fn routes(object: &Value, wide: bool) -> String {
         if matchers.is_empty() {
             matchers.push(&everything);
         }
-        let of_matchers = |cell: fn(&Value) -> String| -> Cell { matchers.iter().map(|it| cell(it)).collect() };
+        let of_matchers =
+            |cell: fn(&Value) -> String| -> Cell { matchers.iter().map(|it| cell(it)).collect() };
         let action = ACTIONS.iter().find(|(field, _)| route.get(field).is_some());
         let mut cells = vec![
             line((index + 1).to_string()),

@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::reference::{names, text};
 use super::{Cell, Shape, line};
 
-pub(super) const SHAPE: Shape = Shape { kind: "Secret", columns: &[("Type", word)], wide: &[("Data", entries)] };
+pub(super) const SHAPE: Shape =
+    Shape { kind: "Secret", columns: &[("Type", word)], wide: &[("Data", entries)] };
 
 /// The original's word for what it holds.
 fn word(object: &Value) -> Cell {

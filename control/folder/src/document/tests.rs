@@ -30,7 +30,10 @@ fn documents_of_folders_and_texts_come_in_the_order_in_which_they_are_applied() 
     assert_eq!((report.files, report.problems), (3, Vec::new()));
     let found: Vec<_> =
         documents.iter().map(|it| (it.kind.name, it.namespace.as_str(), it.name.as_str())).collect();
-    assert_eq!(found, [("Upstream", "team", "a"), ("Upstream", "team", "b"), ("UpstreamGroup", "team", "both")]);
+    assert_eq!(
+        found,
+        [("Upstream", "team", "a"), ("Upstream", "team", "b"), ("UpstreamGroup", "team", "both")]
+    );
     assert_eq!(documents[0].file, inner.join("1.yml").display().to_string());
     assert_eq!((documents[1].file.as_str(), documents[1].place.line), ("standard input", 1));
     assert!(documents[0].object.get("status").is_none());
@@ -45,8 +48,14 @@ fn every_mistake_of_every_source_is_found() {
         [("x", wrong), ("y", &twice)].map(|(name, text)| Source::Text { name, bytes: text.as_bytes() });
     let (report, documents) = documents(&sources, "team").expect("documents");
     assert!(documents.is_empty());
-    let places: Vec<_> = report.problems.iter().map(|problem| (problem.file.as_str(), problem.line)).collect();
-    assert_eq!(places, [("x", Some(3)), ("x", Some(3)), ("x", Some(3)), ("y", Some(7))], "{:?}", report.problems);
+    let places: Vec<_> =
+        report.problems.iter().map(|problem| (problem.file.as_str(), problem.line)).collect();
+    assert_eq!(
+        places,
+        [("x", Some(3)), ("x", Some(3)), ("x", Some(3)), ("y", Some(7))],
+        "{:?}",
+        report.problems
+    );
 }
 
 #[test]
