@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::Looked;
 use crate::code::{self, Code};
 use crate::finding::Finding;
-use crate::statuses::of_status;
+use crate::statuses::{NO_API_KEY, of_status};
 use crate::world::{Status, World};
 
 const SECRET: &str = "Secret";
@@ -170,6 +170,8 @@ impl Secret {
                     told.add("secrets that no auth config selects", finding);
                 }
             }
+            // The status says it, once the server has looked at the Secret.
+            Holds::KeyInVain { .. } if self.status.says(NO_API_KEY) => {}
             Holds::KeyInVain { of_type } => {
                 let message = format!(
                     "Found secret with a key and the wrong type: {namespace} {name} (its type: {of_type})"

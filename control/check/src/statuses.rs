@@ -14,9 +14,12 @@ const SENTENCES: &[(&str, &str, &Code)] = &[
     ("AuthConfig", "no Secret is selected", &code::SELECTS_NO_SECRET),
     ("AuthConfig", "no selected Secret holds a usable key", &code::NO_USABLE_KEY),
     ("Secret", "holds no usable key", &code::UNUSABLE_KEY),
+    ("Secret", NO_API_KEY, &code::WRONG_TYPE),
     ("Proxy", " refuses ", &code::REFUSED),
     ("Proxy", "its new routes wait", &code::KEYS_BEHIND),
 ];
+/// What is said of a Secret with a key and another type.
+pub(crate) const NO_API_KEY: &str = "is no API key, although it has";
 /// What is said of what a proxy refuses.
 const REFUSES: &str = " refuses it: ";
 

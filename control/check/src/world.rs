@@ -170,10 +170,14 @@ impl Status {
         Self { reports, is_current }
     }
 
+    /// Whether it says so.
+    pub(crate) fn says(&self, words: &str) -> bool {
+        self.reports.iter().any(|one| one.reason.contains(words))
+    }
+
     /// Whether it says that an object it leads to is rejected.
     pub(crate) fn says_rejected(&self, id: &ObjectRef) -> bool {
-        let words = format!(" {id} is rejected");
-        self.reports.iter().any(|one| one.reason.contains(&words))
+        self.says(&format!(" {id} is rejected"))
     }
 }
 

@@ -54,7 +54,7 @@ pub struct GetArgs {
     names: Vec<String>,
 
     /// The same, as a flag.
-    #[arg(long = "name", value_name = "NAME", hide = true)]
+    #[arg(long = "name", value_name = "NAME", hide = true, conflicts_with = "selector")]
     name: Option<String>,
 
     /// In all namespaces.

@@ -7,6 +7,7 @@
 //! keyward translate -f PATH        ─▶ what it would tell proxies of them
 //! keyward filter digest|config|check|wasm ─▶ what a filter without a server needs
 //! keyward check                    ─▶ what is wrong with what a server has
+//! keyward get, apply, diff, edit, delete ─▶ Client ─▶ every kind on a server
 //! keyward create, add, remove, route, secret, version ─▶ Client ─▶ the REST API of a server
 //! keyward config                   ─▶ which server is meant, in the config file
 //! keyward completion SHELL         ─▶ a script for a shell

@@ -2,6 +2,9 @@
 
 use crate::served::{Chain, Listener, Origin, Served};
 
+#[cfg(test)]
+mod tests;
+
 /// Where a request is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entry {

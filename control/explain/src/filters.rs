@@ -13,7 +13,10 @@ use crate::routing::Selection;
 use crate::served::{HttpFilter, Manager, RouteConfiguration, Served, type_of};
 use crate::text::Fit;
 
-/// What the filter that verifies keys is called in an explanation of its answer.
+#[cfg(test)]
+mod tests;
+
+/// Where the way of a request ends at a filter.
 pub(crate) enum Stop {
     /// The filter refuses it, with this status, for this reason.
     Denied(u16, &'static str),

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use keyward_filter_core::config::{FilterConfig, Policy, Step};
 use keyward_filter_core::decide::{Denial, Facts, Tables, find};
 use keyward_filter_core::generated::{Shape, shape};
-use keyward_filter_core::host::{HostError, Reply, RequestHost};
+use keyward_filter_core::decisions::Row;
+use keyward_filter_core::host::{HostError, Note, Reply, RequestHost};
 use keyward_filter_core::key;
 use keyward_filter_core::life::{Lapse, Life};
 use keyward_filter_core::metric::Metric;
@@ -170,7 +171,13 @@ impl RequestHost for Scene {
         Ok(())
     }
 
-    fn count(&mut self, _: Metric) {}
+    fn note(&mut self, _: Note, _: &[u8]) {}
+
+    fn row(&mut self, _: &str) -> Row {
+        Row::default()
+    }
+
+    fn count(&mut self, _: Row, _: Metric) {}
 
     fn add(&mut self, _: Metric, _: i64) {}
 }

@@ -2,10 +2,19 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use serde_json::{Value, json};
+
 use crate::kit::{Server, secret, upstream};
 
 const UPSTREAMS: &str = "/apis/service.keyward.io/v1/namespaces/team/upstreams";
 const SECRETS: &str = "/api/v1/namespaces/team/secrets";
+const SERVED: &str = "/keyward/v1/served?role=keyward-system~gateway-proxy";
+const RECORDS: &str = "/keyward/v1/explain/records";
+
+/// Asks for what is known of no key.
+fn lookup() -> Value {
+    json!({ "role": "keyward-system~gateway-proxy", "tables": {} })
+}
 
 #[test]
 fn each_role_may_what_it_is_for_and_tokens_come_and_go_meanwhile() {
@@ -33,6 +42,12 @@ fn each_role_may_what_it_is_for_and_tokens_come_and_go_meanwhile() {
         ("editor", Some(&editor), "GET", SECRETS, None, 403),
         ("admin", Some(&admin), "GET", SECRETS, None, 200),
         ("editor", Some(&editor), "DELETE", &one, None, 200),
+        ("nobody", None, "GET", SERVED, None, 401),
+        ("editor", Some(&editor), "GET", SERVED, None, 403),
+        ("nobody", None, "POST", RECORDS, Some(lookup()), 401),
+        ("viewer", Some(&viewer), "POST", RECORDS, Some(lookup()), 403),
+        ("scoped", Some(&scoped), "POST", RECORDS, Some(lookup()), 403),
+        ("admin", Some(&admin), "POST", RECORDS, Some(lookup()), 200),
     ] {
         let (code, answer) = server.ask(token.map(String::as_str), method, path, body.as_ref());
         assert_eq!(code, expected, "{who} {method} {path}: {answer}");

@@ -28,14 +28,10 @@ pub(super) fn unified(before: &str, after: &str, from: &str, to: &str) -> Option
     let lines = compare(&before, &after);
     let mut text = format!("--- {from}\n+++ {to}");
     for hunk in hunks(&lines) {
-        let count = |lines: &[Line<'_>], skipped: fn(&Line<'_>) -> bool| {
-            lines.iter().filter(|line| !skipped(line)).count()
-        };
-        let (comes, goes): (fn(&Line<'_>) -> bool, fn(&Line<'_>) -> bool) =
-            (|line| matches!(line, Line::Comes(_)), |line| matches!(line, Line::Goes(_)));
         let (first, shown) = (&lines[..hunk.start], &lines[hunk]);
-        let range = |skipped| place(count(first, skipped), count(shown, skipped));
-        let _ = write!(text, "\n@@ -{} +{} @@", range(comes), range(goes));
+        let old = place(first, shown, |line| !matches!(line, Line::Comes(_)));
+        let new = place(first, shown, |line| !matches!(line, Line::Goes(_)));
+        let _ = write!(text, "\n@@ -{old} +{new} @@");
         for line in shown {
             let (mark, line) = match line {
                 Line::Stays(line) => (' ', line),
@@ -48,12 +44,14 @@ pub(super) fn unified(before: &str, after: &str, from: &str, to: &str) -> Option
     Some(text)
 }
 
-/// Lines as a hunk names them: of none, the line before.
-fn place(before: usize, count: usize) -> String {
-    match count {
+/// The lines of one of the texts as a hunk names them; where it shows none, the line before.
+fn place(first: &[Line<'_>], shown: &[Line<'_>], is_there: fn(&Line<'_>) -> bool) -> String {
+    let count = |lines: &[Line<'_>]| lines.iter().filter(|line| is_there(line)).count();
+    let before = count(first);
+    match count(shown) {
         0 => format!("{before},0"),
         1 => format!("{}", before + 1),
-        _ => format!("{},{count}", before + 1),
+        count => format!("{},{count}", before + 1),
     }
 }
 

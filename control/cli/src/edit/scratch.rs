@@ -10,12 +10,18 @@ use tokio::process::Command;
 
 use crate::hex::hex;
 
+#[cfg(test)]
+mod tests;
+
 /// Variables that say which editor, first the one that counts most.
 const VARIABLES: &[&str] = &["KEYWARD_EDITOR", "VISUAL", "EDITOR"];
 /// The editor that is everywhere.
 const USUAL: &str = "vi";
 /// Nobody else may read it: it may be a Secret.
 const MODE: u32 = 0o600;
+
+/// How much of the name of an object is in that of its file: file systems allow 255 bytes in all.
+const LONGEST: usize = 100;
 
 /// A file for an editor. It stays until it is removed.
 pub(super) struct Scratch {
@@ -32,6 +38,7 @@ impl Scratch {
     pub(super) fn new(kind: &str, name: &str) -> anyhow::Result<Self> {
         let mut random = [0; 8];
         getrandom::fill(&mut random).context("the machine has no random numbers")?;
+        let name: String = name.chars().take(LONGEST).collect();
         let path = std::env::temp_dir().join(format!("keyward-edit-{kind}-{name}-{}.yaml", hex(&random)));
         let named = VARIABLES.iter().filter_map(|name| std::env::var(name).ok());
         let editor = named.into_iter().find(|editor| !editor.trim().is_empty());

@@ -34,7 +34,8 @@ Examples:
   keyward explain --host site.example --path /orders --key-stdin --send < alice.key
 
 It is worked out from what the proxy is served, by the code that the filter runs, and the clock of this machine.
-Clients are not told why they are denied: what is compared after --send is the status, and who answered.
+Clients are not told why they are denied: what --send compares is the status, and whether it is the gateway that
+refuses.
 
 Exit codes: 0 allowed, or answered by the gateway without being refused; 4 denied; 5 no route; 6 sent, and answered
 otherwise than explained; 7 it cannot be told; 1 it failed, 2 usage.";

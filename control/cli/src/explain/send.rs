@@ -7,22 +7,23 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 use bytes::Bytes;
 use clap::Args;
-use http::header::{HOST, RETRY_AFTER};
+use http::header::HOST;
 use http::{HeaderMap, Uri};
 use http_body_util::Full;
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use keyward_explain::{Explanation, Request, Verdict};
-use keyward_filter_core::request::UNAUTHORIZED;
+use keyward_filter_core::request::{UNAUTHORIZED, UNAVAILABLE};
 use serde::Serialize;
 
 use crate::client::gateway_connector;
 
+/// Headers that say nothing, and those of the filter's answers.
+const OF_EVERY_ANSWER: [&str; 6] =
+    ["content-length", "date", "connection", "server", "www-authenticate", "retry-after"];
 /// How long an answer may take.
 const LIMIT: Duration = Duration::from_secs(30);
-/// Envoy says so of every answer that came from an upstream.
-const FROM_UPSTREAM: &str = "x-envoy-upstream-service-time";
 
 /// Whether it is sent, and where to.
 #[derive(Debug, Clone, Args)]
@@ -50,23 +51,21 @@ pub(super) struct Sent {
     /// None where there was no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
-    /// `gateway` or `upstream`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answered_by: Option<&'static str>,
     /// What is not as explained.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) difference: Option<String>,
 }
 
-/// What tells answers apart.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What tells answers apart. Who answers is not said in so many words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Answer {
     status: u16,
-    from_upstream: bool,
     /// It says what the filter says to whoever has no valid key.
     unauthorized: bool,
     /// It says when to come back, as the filter does while there are no keys.
     comes_back: bool,
+    /// There is nothing in it, as in the answers of the filter.
+    empty: bool,
 }
 
 /// What is not as explained.
@@ -79,25 +78,23 @@ fn difference(explanation: &Explanation, answer: Option<&Answer>) -> Option<Stri
     if closed {
         return Some(format!("it is answered with {}, and no connection was expected", answer.status));
     }
-    if !answer.from_upstream && explanation.faults.iter().any(|fault| fault.status == answer.status) {
+    if explanation.faults.iter().any(|fault| fault.status == answer.status) {
         return None;
     }
     let Some(status) = status else {
-        // An upstream that cannot be reached is answered for by the gateway, and nobody is denied by it.
-        let unreachable = matches!(answer.status, 502..=504) && !answer.comes_back;
-        let passed = answer.from_upstream || unreachable;
-        return (!passed).then(|| format!("the gateway answers with {} itself", answer.status));
+        return answer.is_refusal().then(|| format!("the gateway refuses it with {}", answer.status));
     };
-    if answer.from_upstream {
-        return Some(format!("an upstream answers with {}", answer.status));
-    }
     if answer.status != *status {
         return Some(format!("the status is {}, not {status}", answer.status));
     }
     // All that clients are told of the reason.
-    let unauthorized = *verdict == Verdict::Denied && *status == UNAUTHORIZED.status;
-    (unauthorized != answer.unauthorized && *reason != Some("fault"))
-        .then(|| format!("the {status} is not from where it was expected"))
+    let by_filter = *verdict == Verdict::Denied && is_of_filter(*reason);
+    (by_filter && !answer.is_refusal()).then(|| format!("the {status} is not the gateway's"))
+}
+
+/// Whether it is the filter that denies for this reason.
+fn is_of_filter(reason: Option<&str>) -> bool {
+    !matches!(reason, Some("fault" | "bad-path" | "upgrade-refused" | "no-identity"))
 }
 
 fn uri(base: &str, path: &str) -> anyhow::Result<Uri> {
@@ -109,15 +106,30 @@ fn uri(base: &str, path: &str) -> anyhow::Result<Uri> {
 }
 
 fn answer(status: u16, headers: &HeaderMap) -> Answer {
-    let unauthorized = UNAUTHORIZED
-        .headers
-        .iter()
-        .all(|(name, value)| headers.get(*name).is_some_and(|found| found.as_bytes() == value.as_bytes()));
+    let says = |(name, value): &(&str, &str)| {
+        headers.get(*name).is_some_and(|found| found.as_bytes() == value.as_bytes())
+    };
     Answer {
         status,
-        from_upstream: headers.contains_key(FROM_UPSTREAM),
-        unauthorized,
-        comes_back: headers.contains_key(RETRY_AFTER),
+        unauthorized: UNAUTHORIZED.headers.iter().all(says),
+        comes_back: UNAVAILABLE.headers.iter().all(says),
+        empty: says(&("content-length", "0"))
+            && headers.keys().all(|name| OF_EVERY_ANSWER.contains(&name.as_str())),
+    }
+}
+
+// === impl Answer ===
+
+impl Answer {
+    /// Whether it looks like a refusal of the gateway, and not like what an upstream answers.
+    fn is_refusal(self) -> bool {
+        match self.status {
+            401 => self.unauthorized && self.empty,
+            // An upstream may say the same, but hardly so little.
+            403 => self.empty,
+            503 => self.comes_back && self.empty,
+            _ => false,
+        }
     }
 }
 
@@ -158,7 +170,6 @@ impl SendArgs {
         let told = |answer: Option<&Answer>| Sent {
             url: url.to_owned(),
             status: answer.map(|answer| answer.status),
-            answered_by: answer.map(|answer| if answer.from_upstream { "upstream" } else { "gateway" }),
             difference: difference(explanation, answer),
         };
         let answered = tokio::time::timeout(LIMIT, client.request(message)).await;
@@ -177,10 +188,10 @@ impl SendArgs {
 
 impl fmt::Display for Sent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { url, status, answered_by, difference } = self;
-        match (status, answered_by) {
-            (Some(status), Some(by)) => write!(f, "sent to {url}: {status}, answered by the {by}")?,
-            _ => write!(f, "sent to {url}: no answer")?,
+        let Self { url, status, difference } = self;
+        match status {
+            Some(status) => write!(f, "sent to {url}: {status}")?,
+            None => write!(f, "sent to {url}: no answer")?,
         }
         match difference {
             None => f.write_str(", as explained"),
@@ -191,7 +202,7 @@ impl fmt::Display for Sent {
 
 #[cfg(test)]
 mod tests {
-    use keyward_explain::{Entry, Keys, Served, plan};
+    use keyward_explain::{Entry, Fault, Keys, Served, plan};
     use serde_json::json;
 
     use super::*;
@@ -210,37 +221,41 @@ mod tests {
 
     #[test]
     fn answers_are_held_against_what_was_explained() {
-        let gateway =
-            |status| Answer { status, from_upstream: false, unauthorized: false, comes_back: false };
-        let upstream = |status| Answer { from_upstream: true, ..gateway(status) };
-        let unauthorized = || Answer { unauthorized: true, ..gateway(401) };
-        let unavailable = || Answer { comes_back: true, ..gateway(503) };
+        let empty = |status| Answer { status, unauthorized: false, comes_back: false, empty: true };
+        let full = |status| Answer { empty: false, ..empty(status) };
+        let unauthorized = || Answer { unauthorized: true, ..empty(401) };
+        let unavailable = || Answer { comes_back: true, ..empty(503) };
         let denied = explanation(Verdict::Denied, Some(401), Some("expired"));
+        let listed = explanation(Verdict::Denied, Some(403), Some("not-allowed"));
         let allowed = explanation(Verdict::Allowed, None, None);
         let closed = explanation(Verdict::NoRoute, None, Some("closed-connection"));
         for (explanation, answer, same) in [
             (&denied, Some(unauthorized()), true),
-            (&denied, Some(gateway(401)), false),
-            (&denied, Some(upstream(401)), false),
-            (&denied, Some(upstream(200)), false),
-            (&denied, Some(gateway(403)), false),
+            (&denied, Some(full(401)), false),
+            (&denied, Some(full(200)), false),
+            (&denied, Some(empty(403)), false),
             (&denied, None, false),
-            (&allowed, Some(upstream(200)), true),
-            (&allowed, Some(upstream(401)), true),
+            (&listed, Some(empty(403)), true),
+            (&listed, Some(full(403)), false),
+            (&allowed, Some(full(200)), true),
+            (&allowed, Some(empty(204)), true),
+            (&allowed, Some(full(401)), true),
             (&allowed, Some(unauthorized()), false),
-            (&allowed, Some(gateway(403)), false),
-            (&allowed, Some(gateway(503)), true),
+            (&allowed, Some(empty(403)), false),
+            (&allowed, Some(full(503)), true),
             (&allowed, Some(unavailable()), false),
             (&allowed, None, false),
             (&closed, None, true),
-            (&closed, Some(gateway(200)), false),
+            (&closed, Some(full(200)), false),
         ] {
             let difference = difference(explanation, answer.as_ref());
             assert_eq!(difference.is_none(), same, "{:?} {answer:?}: {difference:?}", explanation.verdict);
         }
         let redirect = explanation(Verdict::Allowed, Some(301), None);
-        assert_eq!(difference(&redirect, Some(&gateway(301))), None);
-        assert!(difference(&redirect, Some(&gateway(404))).is_some());
+        assert_eq!(difference(&redirect, Some(&empty(301))), None);
+        assert!(difference(&redirect, Some(&empty(404))).is_some());
+        let fault = Explanation { faults: vec![Fault { status: 418, percent: 25.0 }], ..allowed };
+        assert_eq!(difference(&fault, Some(&empty(418))), None);
     }
 
     #[test]

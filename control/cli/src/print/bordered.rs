@@ -77,11 +77,6 @@ impl Bordered {
         };
         self.rows.push(cells.into_iter().map(lines).collect());
     }
-
-    /// Whether it has no rows.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
 }
 
 impl fmt::Display for Bordered {

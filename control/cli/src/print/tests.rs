@@ -67,7 +67,7 @@ fn every_kind_is_shown_as_it_was() {
 fn namespaces_stand_in_front_where_they_are_asked_for() {
     let object = serde_json::json!({ "metadata": { "namespace": "team", "name": "a" } });
     let view = View { wide: false, namespaces: true, now: Timestamp::UNIX_EPOCH };
-    let shown = |kind| table(kind::by_name(kind).unwrap(), &[object.clone()], view);
+    let shown = |kind| table(kind::by_name(kind).unwrap(), std::slice::from_ref(&object), view);
     assert!(shown("Settings").contains("\n| NAMESPACE | SETTINGS | STATUS  |\n"), "{}", shown("Settings"));
     assert_eq!(shown("Proxy").matches("NAMESPACE").count(), 1, "{}", shown("Proxy"));
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use keyward_admin::{Gate, Need, Refusal, Who};
+use axum::response::IntoResponse as _;
 use keyward_api::{AuditLog, Everybody, Origin, Writer};
 use keyward_keys::SessionEvent;
 use keyward_resource::{ObjectKey, Reports};
@@ -129,6 +130,18 @@ async fn what_is_served_is_for_whoever_is_admitted() {
     let server = Server::start().await;
     let (code, status) = server.get("/keyward/v1/served?role=a~b").await;
     assert!(code == StatusCode::FORBIDDEN && status.contains("nobody may"), "{code} {status}");
+}
+
+#[tokio::test]
+async fn every_answer_of_the_api_says_the_version_and_those_for_strangers_do_not() {
+    let server = Server::start().await;
+    for (path, says) in [(UPSTREAMS, true), ("/version", true), ("/nothing", true), ("/healthz", false)] {
+        let answer = server.client.get(format!("{}{path}", server.base)).send().await.expect("an answer");
+        let version = answer.headers().get("keyward-version").map(|version| version.to_str().expect("text"));
+        assert_eq!(version, says.then_some(env!("CARGO_PKG_VERSION")), "{path}");
+    }
+    let refused = StatusCode::UNAUTHORIZED.into_response();
+    assert!(super::version::say(refused).await.headers().is_empty());
 }
 
 #[tokio::test]

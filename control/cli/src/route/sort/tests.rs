@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn the_more_exact_route_decides_first() {
     let route = |name: &str, matchers: Value| json!({ "name": name, "matchers": matchers });
-    let mut routes = vec![
+    let mut routes = [
         json!({ "name": "everything" }),
         route("a prefix", json!([{ "prefix": "/a" }])),
         route("a method", json!([{ "prefix": "/a", "methods": ["GET"] }])),
