@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use keyward_filter_core::config::{FilterConfig, Policy, Step};
 use keyward_filter_core::decide::{Denial, Facts, Tables, find};
-use keyward_filter_core::generated::{Shape, shape};
 use keyward_filter_core::decisions::Row;
+use keyward_filter_core::generated::{Shape, shape};
 use keyward_filter_core::host::{HostError, Note, Reply, RequestHost};
 use keyward_filter_core::key;
 use keyward_filter_core::life::{Lapse, Life};
