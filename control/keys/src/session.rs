@@ -22,11 +22,12 @@ use slot::Slot;
 
 /// The default size of a chunk, 1,800 keys or so: a worker serves nobody while it appends them.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// The default size of a delta, 2,000 keys or so: each is a search and a move in the worker.
-const DELTA_BYTES: usize = 64 * 1024;
+/// The default size of a delta, 1,000 keys or so: each is a search and a move in the worker, and together
+/// they hold it for some milliseconds.
+const DELTA_BYTES: usize = 32 * 1024;
 /// How much larger a delta may be for a worker without room: what is revoked must not wait behind what does
 /// not fit.
-const MORE_WITHOUT_ROOM: usize = 16;
+const MORE_WITHOUT_ROOM: usize = 32;
 /// The longest reason of a refusal that is kept, in bytes.
 const MAX_REASON_LEN: usize = 512;
 

@@ -260,6 +260,15 @@ fn a_proxy_is_sent_the_keys_that_its_own_routes_need_and_no_others() {
     let mut now = tables();
     now.sort();
     assert_eq!(now, [["team/inner"; WORKERS], ["team/keys"; WORKERS]].concat());
+    // Both select the same, so it is one table by two names: what changes does so by both.
+    whole(&stack, &create(&stack, "cat", "cat-key"));
+    whole(&stack, &revoke(&stack, "bob", "15s"));
+    for _ in 0..12 {
+        for host in [HOST, "inner.test"] {
+            at_once(&stack, host, Some("cat-key"), Ok("cat"));
+            at_once(&stack, host, Some("bob-key"), Err(401));
+        }
+    }
     // And no more.
     stack.rest().delete("VirtualService", "team", "inner").unwrap();
     let gone = wait::until(SOON, "the table to be taken back", || {

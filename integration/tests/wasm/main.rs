@@ -9,6 +9,7 @@ mod fuzz;
 mod kit;
 mod life;
 mod link;
+mod shared;
 mod standalone;
 mod usage;
 mod waiting;

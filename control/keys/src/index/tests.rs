@@ -58,6 +58,13 @@ fn warnings(index: &KeyIndex, kind: &'static str, name: &str) -> Vec<String> {
     report.reasons
 }
 
+fn with_header(name: &str, labels: &str) -> AuthConfig {
+    let mut config = config(name, labels, &[]);
+    config.steps[0].api_key_auth.header_name = "x-key".to_owned();
+    config.steps[0].api_key_auth.forward_key = true;
+    config
+}
+
 #[test]
 fn a_selector_selects_all_secrets_with_its_labels_in_every_namespace() {
     let index = index([vec![

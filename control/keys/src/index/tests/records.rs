@@ -2,13 +2,6 @@
 
 use super::*;
 
-fn with_header(name: &str, labels: &str) -> AuthConfig {
-    let mut config = config(name, labels, &[]);
-    config.steps[0].api_key_auth.header_name = "x-key".to_owned();
-    config.steps[0].api_key_auth.forward_key = true;
-    config
-}
-
 /// An `AuthConfig` that puts `data.team` into a header.
 fn with_team(name: &str, required: bool) -> Change {
     let mut config = config(name, "team=x", &[]);

@@ -7,7 +7,7 @@ use crate::fixtures::delete;
 fn full() -> (Line, KeyIndex) {
     let mut index = index(4096);
     let mut line = in_sync(&index.view(only(&[ONE])), LARGE);
-    line.replica.set_limit(24 * 1024);
+    line.replica.set_limit(8 * 1024);
     let many = (0..=250_u8).map(|key| {
         let name = format!("b/{}-{key}", "long".repeat(50));
         put(&name, "team=x", key)
