@@ -183,6 +183,11 @@ impl Stack {
         self.options.filter = filter;
     }
 
+    /// From its next start on, the control server has these flags more, and none of those that it had.
+    pub fn set_flags(&mut self, flags: Vec<String>) {
+        self.options.flags = flags;
+    }
+
     /// The control server.
     ///
     /// # Errors

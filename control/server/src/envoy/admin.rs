@@ -97,7 +97,8 @@ impl AdminSocket {
         let (mut sender, connection) = http1::handshake::<_, Body>(TokioIo::new(stream)).await?;
         // It ends with the answer, or when nobody reads that any more.
         tokio::spawn(connection);
-        let response = timeout(PATIENCE, sender.send_request(request)).await.context("it takes too long")??;
+        let response =
+            timeout(PATIENCE, sender.send_request(request)).await.context("it takes too long")??;
         Ok(response.map(Body::new))
     }
 }

@@ -96,7 +96,8 @@ mod tests {
     #[test]
     fn an_event_is_kept_with_its_level_and_what_envoy_says_is_not_ours() {
         let ring = Ring::default();
-        let subscriber = tracing_subscriber::fmt().with_writer(Tee::new(ring.clone())).with_ansi(false).finish();
+        let subscriber =
+            tracing_subscriber::fmt().with_writer(Tee::new(ring.clone())).with_ansi(false).finish();
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!("fine");
             tracing::error!(what = "it", "broke");

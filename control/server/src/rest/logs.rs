@@ -208,12 +208,8 @@ mod tests {
     fn a_question_is_read_or_refused() {
         let read = |query: Option<&str>| Question::read(query).map_err(|status| status.code);
         assert_eq!(read(None), Ok(Question::default()));
-        let all = Question {
-            component: Component::GatewayProxy,
-            tail: Some(5),
-            follow: true,
-            errors_only: true,
-        };
+        let all =
+            Question { component: Component::GatewayProxy, tail: Some(5), follow: true, errors_only: true };
         assert_eq!(read(Some("component=gateway-proxy&tail=5&follow=true&errorsOnly=true")), Ok(all));
         assert_eq!(read(Some("component=control&follow=false")), Ok(Question::default()));
         for query in ["component=envoy", "tail=-1", "tail=some", "follow=yes", "errorsOnly=1", "tial=5"] {
