@@ -251,7 +251,7 @@ impl Stack {
     /// The Envoy.
     #[must_use]
     pub fn proxy(&self) -> Proxy {
-        Proxy::new(self.admin)
+        Proxy::behind(self.admin, &self.data.path().join("envoy/admin.sock"))
     }
 
     /// The upstream.
