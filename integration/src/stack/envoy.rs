@@ -17,6 +17,8 @@ use crate::paths;
 #[derive(Debug, Clone, Copy)]
 pub struct Proxy {
     admin: SocketAddr,
+    /// Where Envoy itself listens when the port is somebody's in front of it, who may be dead.
+    socket: Option<&'static Path>,
 }
 
 fn socket(address: SocketAddr) -> Value {
@@ -61,7 +63,18 @@ impl Proxy {
     /// The Envoy whose admin port this is.
     #[must_use]
     pub fn new(admin: SocketAddr) -> Self {
-        Self { admin }
+        Self { admin, socket: None }
+    }
+
+    /// The Envoy whose admin is a socket, or else this port.
+    pub(super) fn behind(admin: SocketAddr, socket: &Path) -> Self {
+        // For as long as the test runs: whoever has a Proxy copies it.
+        Self { admin, socket: Some(Box::leak(socket.into())) }
+    }
+
+    fn connect(&self) -> anyhow::Result<Connection> {
+        let socket = self.socket.and_then(|socket| Connection::open_socket(socket).ok());
+        socket.map_or_else(|| Connection::open(self.admin), Ok)
     }
 
     /// Starts an Envoy that nobody supervises, for a role, with its control server at an address.
@@ -96,7 +109,7 @@ impl Proxy {
     /// When it is not 200.
     pub fn get(&self, path: &str) -> anyhow::Result<String> {
         let headers = Headers::new().with("host", "localhost").with("connection", "close");
-        let response = Connection::open(self.admin)?.request("GET", path, &headers)?;
+        let response = self.connect()?.request("GET", path, &headers)?;
         ensure!(response.status == 200, "{path}: {}", response.status);
         Ok(String::from_utf8_lossy(&response.body).into_owned())
     }

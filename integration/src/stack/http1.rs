@@ -1,7 +1,9 @@
 //! HTTP/1.1 to the byte: any header, any value, any number of times, over one connection.
 
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
@@ -16,9 +18,14 @@ const MAX_BODY: usize = 64 << 20;
 /// A connection that is kept alive.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
     received: Vec<u8>,
 }
+
+/// What a connection goes over.
+trait Stream: Read + Write + Send + Sync + std::fmt::Debug {}
+
+impl<T: Read + Write + Send + Sync + std::fmt::Debug> Stream for T {}
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +64,19 @@ impl Connection {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, received: Vec::new() })
+        Ok(Self { stream: Box::new(stream), received: Vec::new() })
+    }
+
+    /// Connects to a Unix domain socket.
+    ///
+    /// # Errors
+    ///
+    /// When nobody listens.
+    pub fn open_socket(path: &Path) -> anyhow::Result<Self> {
+        let stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self { stream: Box::new(stream), received: Vec::new() })
     }
 
     /// Sends a request with no body and waits for its answer. Nothing is added to the headers.

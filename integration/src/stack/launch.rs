@@ -183,6 +183,11 @@ impl Stack {
         self.options.filter = filter;
     }
 
+    /// From its next start on, the control server has these flags more, and none of those that it had.
+    pub fn set_flags(&mut self, flags: Vec<String>) {
+        self.options.flags = flags;
+    }
+
     /// The control server.
     ///
     /// # Errors
@@ -246,7 +251,7 @@ impl Stack {
     /// The Envoy.
     #[must_use]
     pub fn proxy(&self) -> Proxy {
-        Proxy::new(self.admin)
+        Proxy::behind(self.admin, &self.data.path().join("envoy/admin.sock"))
     }
 
     /// The upstream.
