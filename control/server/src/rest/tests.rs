@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
-use keyward_admin::{Gate, Need, Refusal, Who};
 use axum::response::IntoResponse as _;
+use keyward_admin::{Gate, Need, Refusal, Who};
 use keyward_api::{AuditLog, Everybody, Origin, Writer};
 use keyward_keys::SessionEvent;
 use keyward_resource::{ObjectKey, Reports};
