@@ -12,7 +12,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$PWD/target/debug:$PWD/.tools/bin:$PATH"
 export KEYWARD_GATEWAY_PORT="${KEYWARD_GATEWAY_PORT:-8080}" KEYWARD_REST_PORT="${KEYWARD_REST_PORT:-9080}"
 export KEYWARD_ADMIN_PORT="${KEYWARD_ADMIN_PORT:-19000}" KEYWARD_SNAPSHOTS_PORT="${KEYWARD_SNAPSHOTS_PORT:-9095}"
-export KEYWARD_SERVER="http://127.0.0.1:$KEYWARD_REST_PORT" KEYWARD_ADMIN_URL="http://127.0.0.1:$KEYWARD_ADMIN_PORT"
+export KEYWARD_UPSTREAM_PORT="${KEYWARD_UPSTREAM_PORT:-8081}"
+export KEYWARD_SERVER="http://127.0.0.1:$KEYWARD_REST_PORT" KEYWARD_PROXY_ADMIN="http://127.0.0.1:$KEYWARD_ADMIN_PORT"
 export START_STATS_SERVER=true KEYWARD_STATS="127.0.0.1:${KEYWARD_STATS_PORT:-9091}"
 export KEYWARD_DEV_ADMIN="127.0.0.1:${KEYWARD_DEV_PORT:-10010}"
 gateway="http://127.0.0.1:$KEYWARD_GATEWAY_PORT"
@@ -58,7 +59,7 @@ keyward demo up --detach >"$work/up" 2>&1 || { cat "$work/up" >&2; exit 1; }
 part "The command line: resources"
 run keyward version
 run keyward proxy url
-run keyward create upstream static --static-hosts 127.0.0.1:8081 --name tour
+run keyward create upstream static "--static-hosts 127.0.0.1:$KEYWARD_UPSTREAM_PORT" --name tour
 run keyward create secret apikey tina --apikey tinas-own-key --apikey-labels plan=tour --wait=20s
 run keyward create secret apikey tom --apikey-generate --apikey-labels plan=tour --wait=20s '>' "$work/tom.key"
 run keyward create authconfig tour --enable-apikey-auth --apikey-label-selector plan=tour
@@ -81,11 +82,12 @@ run keyward proxy diff
 run keyward proxy dump
 run keyward proxy stats -n keyward-system --name gateway-proxy --filter keyward
 run timeout --preserve-status -s INT 2 keyward proxy logs -f
-run keyward proxy snapshot --file "$work/proxy.zip"
+run keyward proxy snapshot --directory "$work"
 run keyward proxy bootstrap
 run keyward debug logs -f "$work/logs.txt"
 run keyward debug logs --errors-only
 run keyward debug yaml -f "$work/all.yaml"
+export KEYWARD_SNAPSHOTS_URL="$snapshots" KEYWARD_DEBUG_URL="$debug"
 run keyward debug bundle -f "$work/bundle.zip"
 
 part "What a mistake looks like"
