@@ -18,7 +18,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Ve
 use axum::response::Response;
 use futures::future::BoxFuture;
 
-pub use loggers::QUIET;
+pub use loggers::{QUIET, writes_requests};
 
 use crate::gate::{Gate, Need, Refusal, Who};
 
@@ -38,8 +38,21 @@ pub trait ProxyAdmin: Send + Sync + 'static {
 pub struct Manner {
     /// Refuses whatever changes anything.
     pub read_only: bool,
-    /// Loggers that write whole requests may be set to levels at which they do.
-    pub allow_header_logging: bool,
+    /// When loggers that write whole requests may be set to levels at which they do.
+    pub header_logging: HeaderLogging,
+}
+
+/// When loggers that write whole requests, API keys included, are let down to the levels at which they do. What
+/// they write is in the file of the proxy's log alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HeaderLogging {
+    /// Never: they stay at info.
+    Never,
+    /// When somebody asks for them by name; a level for all loggers leaves them at info.
+    #[default]
+    Named,
+    /// Always.
+    Always,
 }
 
 /// Everything that the port needs.

@@ -11,7 +11,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use futures::future::BoxFuture;
-use keyward_admin::proxy::{Manner, ProxyAdmin, router};
+use keyward_admin::proxy::{HeaderLogging, Manner, ProxyAdmin, router};
 use keyward_admin::{Gate, Need, Refusal, Who};
 use reqwest::Client;
 use tokio::net::TcpListener;
@@ -231,6 +231,13 @@ async fn who_writes_requests_stays_at_info_however_it_is_asked() {
         assert_eq!((port.level("http").as_str(), port.level("rbac").as_str()), ("info", "info"));
         assert!(matches!(port.level("upstream").as_str(), "debug" | "trace"));
     }
+    // By its name it is what somebody wants, and is told what that means.
+    let (code, said) = port.ask(Method::POST, "/logging?http=debug").await;
+    assert!(code == 200 && said.contains("note: the logger http writes whole requests at debug"), "{said}");
+    assert_eq!(port.level("http"), "debug");
+
+    let port = Port::open(Manner { header_logging: HeaderLogging::Never, read_only: false }).await;
+    port.envoy.set("level", "info");
     for (path, form) in [
         ("/logging?http=debug", ""),
         ("/logging?ht%74p=trace", ""),
@@ -238,13 +245,13 @@ async fn who_writes_requests_stays_at_info_however_it_is_asked() {
         ("/logging", "http=debug"),
     ] {
         let (code, said) = port.ask_as(Method::POST, path, "operate", form).await;
-        assert!(code == 403 && said.contains("--allow-header-logging"), "{path} {form}: {code} {said}");
+        assert!(code == 403 && said.contains("--proxy-header-logging"), "{path} {form}: {code} {said}");
         assert_eq!((port.level("http").as_str(), port.level("rbac").as_str()), ("info", "info"));
     }
     assert_eq!(port.ask(Method::POST, "/logging?paths=upstream:trace,http:error").await.0, 200);
     assert_eq!((port.level("http").as_str(), port.level("upstream").as_str()), ("error", "trace"));
 
-    let allowed = Port::open(Manner { allow_header_logging: true, read_only: false }).await;
+    let allowed = Port::open(Manner { header_logging: HeaderLogging::Always, read_only: false }).await;
     assert_eq!(allowed.ask(Method::POST, "/logging?http=debug").await.0, 200);
     assert_eq!(allowed.level("http"), "debug");
     assert_eq!(allowed.ask(Method::POST, "/logging?level=trace").await.0, 200);
@@ -253,7 +260,7 @@ async fn who_writes_requests_stays_at_info_however_it_is_asked() {
 
 #[tokio::test]
 async fn a_read_only_port_changes_nothing_and_says_so() {
-    let port = Port::open(Manner { read_only: true, allow_header_logging: true }).await;
+    let port = Port::open(Manner { read_only: true, header_logging: HeaderLogging::Always }).await;
     for path in ["/config_dump?include_eds", "/stats", "/ready", "/logging", "/"] {
         assert_eq!(port.ask(Method::GET, path).await.0, 200, "{path}");
     }

@@ -157,7 +157,7 @@ impl Surfaces {
             let guarded = Guarded::new(rules.proxy, args, args.admin);
             let manner = Manner {
                 read_only: args.proxy_admin_read_only,
-                allow_header_logging: args.allow_header_logging,
+                header_logging: args.proxy_header_logging.into(),
             };
             let router = guarded.around(keyward_admin::proxy::router(proxy, guarded.gate(), manner));
             let what = "admin of the gateway proxy";

@@ -6,6 +6,17 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use keyward_filter_core::config::DEFAULT_MAX_TABLE_BYTES;
 
+/// When loggers of the proxy that write whole requests may do so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HeaderLogging {
+    /// Never: they stay at info.
+    Never,
+    /// When they are asked for by name, at the port of --admin.
+    Named,
+    /// Whenever a level of all loggers says so.
+    Always,
+}
+
 /// Runs the control server and, unless told not to, the Envoy that it supervises.
 #[derive(Debug, Clone, Args)]
 pub struct ServeArgs {
@@ -90,11 +101,10 @@ pub struct ServeArgs {
           value_parser = ["trace", "debug", "info", "warning", "error", "critical", "off"])]
     pub proxy_log_level: String,
 
-    /// Lets also those parts of the supervised Envoy log at debug and trace that write whole requests. API keys
-    /// are then in its log. Without this they stay at info, whatever --proxy-log-level and the port of --admin
-    /// are told.
-    #[arg(long, env = "KEYWARD_ALLOW_HEADER_LOGGING")]
-    pub allow_header_logging: bool,
+    /// When those loggers of the supervised Envoy log at debug and trace that write whole requests there, API
+    /// keys included. What they write is in the file of its log and nowhere else.
+    #[arg(long, env = "KEYWARD_PROXY_HEADER_LOGGING", default_value = "named", value_name = "WHEN")]
+    pub proxy_header_logging: HeaderLogging,
 
     /// A filter module (.wasm) to use instead of the one inside this binary.
     #[arg(long, env = "KEYWARD_FILTER", value_name = "PATH")]
@@ -198,4 +208,16 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+// === impl HeaderLogging ===
+
+impl From<HeaderLogging> for keyward_admin::proxy::HeaderLogging {
+    fn from(when: HeaderLogging) -> Self {
+        match when {
+            HeaderLogging::Never => Self::Never,
+            HeaderLogging::Named => Self::Named,
+            HeaderLogging::Always => Self::Always,
+        }
+    }
 }

@@ -27,7 +27,7 @@ use tonic::service::LayerExt as _;
 use crate::access::{self, AuditLog, Gatekeeper};
 use crate::access_log;
 use crate::admin::{self, Surfaces, Views};
-use crate::args::ServeArgs;
+use crate::args::{HeaderLogging, ServeArgs};
 use crate::compaction;
 use crate::control::{ControlLoop, Outlets};
 use crate::edge::{Admission, KeyStream};
@@ -316,7 +316,7 @@ impl Supervised {
             folder,
             concurrency: args.envoy_concurrency,
             log_level: args.proxy_log_level.clone(),
-            allow_header_logging: args.allow_header_logging,
+            header_logging: args.proxy_header_logging == HeaderLogging::Always,
             log,
             bootstrap: BootstrapOptions {
                 node_id: PROXY.to_owned(),

@@ -18,6 +18,7 @@ fn the_admin_of_the_proxy_and_the_commands_that_use_it() {
     admin::mistakes_get_the_answers_of_envoy(&site);
     admin::pages_from_elsewhere_are_refused(&site);
     secrecy::no_level_lets_a_key_into_the_log(&site);
+    secrecy::a_logger_that_writes_requests_writes_to_the_file_alone(&site);
     secrecy::nothing_that_is_shown_holds_a_key(&site);
     admin::logs_are_read_over_rest(&site);
     verbs::each_verb_says_what_it_should(&site);

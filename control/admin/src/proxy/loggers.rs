@@ -49,7 +49,8 @@ pub(super) struct Logger {
 }
 
 /// Whether a logger writes requests at a level.
-pub(super) fn writes_requests(logger: &str, level: &str) -> bool {
+#[must_use]
+pub fn writes_requests(logger: &str, level: &str) -> bool {
     matches!(level, "debug" | "trace") && !PLAIN.contains(&logger)
 }
 

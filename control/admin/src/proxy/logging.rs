@@ -1,18 +1,18 @@
 //! `/logging`: the loggers of the proxy and their levels.
 //!
 //! Envoy lists them only by POST; here GET does too. At `debug` some loggers write whole requests, with the API
-//! keys in them: those stay at `info` unless the server was started with `--allow-header-logging`. What goes on to
-//! Envoy is made anew from what was read here, so that Envoy reads nothing else in it.
+//! keys in them: a level for all loggers leaves those at `info`, and who asks for one by name is told so. What goes
+//! on to Envoy is made anew from what was read here, so that Envoy reads nothing else in it.
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::loggers::{self, Logger};
-use super::{Front, LOGGING, text};
+use super::{Front, HeaderLogging, LOGGING, text};
 use crate::gate::Who;
 
 /// The longest form, and the longest list of loggers, in bytes.
@@ -111,7 +111,7 @@ fn asked(query: &str) -> Result<Asked, &'static str> {
 }
 
 /// The first logger that would write requests.
-fn forbidden<'a>(name: &'a str, value: &'a str) -> Option<(&'a str, &'a str)> {
+fn telling<'a>(name: &'a str, value: &'a str) -> Option<(&'a str, &'a str)> {
     let writes = |(logger, level): &(&str, &str)| loggers::writes_requests(logger, level);
     match name {
         // Of files, where Envoy logs by file: nobody knows which loggers those are.
@@ -128,16 +128,19 @@ fn forbidden<'a>(name: &'a str, value: &'a str) -> Option<(&'a str, &'a str)> {
 async fn set(front: &Front, asked: Asked, who: Who) -> Response {
     let (name, value) = match asked {
         Asked::List => return ask(front, "", None).await,
-        Asked::All(level) if front.manner.allow_header_logging => ("level".to_owned(), level),
+        Asked::All(level) if front.manner.header_logging == HeaderLogging::Always => {
+            ("level".to_owned(), level)
+        }
         Asked::All(level) if matches!(level.as_str(), "debug" | "trace") => {
             return all(front, &level, who).await;
         }
         Asked::All(level) => ("level".to_owned(), level),
         Asked::One(name, value) => (name, value),
     };
-    if !front.manner.allow_header_logging
-        && let Some((logger, level)) = forbidden(&name, &value)
-    {
+    let Some((logger, level)) = telling(&name, &value) else {
+        return ask(front, &pair(&name, &value), Some(who)).await;
+    };
+    if front.manner.header_logging == HeaderLogging::Never {
         let known = match list(front).await {
             Ok(known) => known,
             Err(response) => return response,
@@ -146,12 +149,17 @@ async fn set(front: &Front, asked: Asked, who: Who) -> Response {
         if known.iter().any(|known| known.name == logger) {
             let why = format!(
                 "the logger {logger} writes whole requests at the level {level}, API keys included: it stays at \
-                 info or above\nhint: keyward serve --allow-header-logging lets it"
+                 info or above\nhint: keyward serve --proxy-header-logging named lets it"
             );
             return text(StatusCode::FORBIDDEN, &why);
         }
     }
-    ask(front, &pair(&name, &value), Some(who)).await
+    let set = ask(front, &pair(&name, &value), Some(who)).await;
+    let note = format!(
+        "the logger {logger} writes whole requests at {level}, API keys included: what it writes is in the file \
+         of the proxy's log and nowhere else"
+    );
+    noted(set, &note).await
 }
 
 /// The loggers of the proxy, or the answer of who cannot list them.
@@ -177,6 +185,15 @@ async fn all(front: &Front, level: &str, who: Who) -> Response {
         return text(StatusCode::BAD_GATEWAY, "the proxy lists no loggers");
     }
     let set = ask(front, &pair("paths", &paths), Some(who)).await;
+    let note = format!(
+        "these stay at info, as they write whole requests at {level}, API keys included: {}",
+        behind.join(", ")
+    );
+    noted(set, &note).await
+}
+
+/// The list that follows a change, with something to know below it.
+async fn noted(set: Response, note: &str) -> Response {
     if set.status() != StatusCode::OK {
         return set;
     }
@@ -184,14 +201,9 @@ async fn all(front: &Front, level: &str, who: Who) -> Response {
     let Ok(list) = axum::body::to_bytes(body, MAX_BODY).await else {
         return text(StatusCode::BAD_GATEWAY, "the answer broke off");
     };
-    head.headers.remove(axum::http::header::CONTENT_LENGTH);
+    head.headers.remove(CONTENT_LENGTH);
     let list = String::from_utf8_lossy(&list);
-    let note = format!(
-        "{}\n\nnote: these stay at info, as they write whole requests at {level}, API keys included: {}\n",
-        list.trim_end(),
-        behind.join(", ")
-    );
-    Response::from_parts(head, Body::from(note))
+    Response::from_parts(head, Body::from(format!("{}\n\nnote: {note}\n", list.trim_end())))
 }
 
 #[cfg(test)]
@@ -223,7 +235,7 @@ mod tests {
             ("paths", "upstream:debug, http : debug", Some("http")),
             ("group", "http:debug", Some("http")),
         ] {
-            assert_eq!(forbidden(name, value).map(|(logger, _)| logger), found, "{name}={value}");
+            assert_eq!(telling(name, value).map(|(logger, _)| logger), found, "{name}={value}");
         }
     }
 

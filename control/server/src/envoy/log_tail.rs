@@ -5,6 +5,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use keyward_admin::proxy::writes_requests;
 use keyward_xds::printable;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -92,17 +93,28 @@ fn parse(line: &str) -> Parsed<'_> {
     }
 }
 
+/// The text of a line, or in place of one that may hold a request where it is: it may hold a key.
+fn shown(level: &str, text: &str) -> String {
+    let logger = text.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(logger, _)| logger);
+    match logger {
+        Some(logger) if writes_requests(logger, level) => {
+            format!("[{logger}] (may hold an API key: only in the log file of the proxy)")
+        }
+        _ => printable(text, MAX_SHOWN).to_string(),
+    }
+}
+
 /// Puts a line into the ring, the time first as in other logs.
 fn keep(line: &str, ring: &Ring) {
     let Parsed { level, time, text } = parse(line);
-    let text = printable(text, MAX_SHOWN);
+    let text = shown(level, text);
     let shown = if time.is_empty() { text } else { format!("{} {level:<8} {text}", printable(time, 40)) };
     ring.push(&shown, matches!(level, "critical" | "error"));
 }
 
 fn log_line(line: &str) {
     let Parsed { level, text, .. } = parse(line);
-    let text = printable(text, MAX_SHOWN);
+    let text = shown(level, text);
     match level {
         "critical" | "error" => tracing::error!(target: "envoy", "{text}"),
         "warning" => tracing::warn!(target: "envoy", "{text}"),
@@ -139,6 +151,15 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_hold_a_request_is_not_passed_on() {
+        let said = shown("debug", "[http] [Tags] request headers complete: 'api-key', 'secret'");
+        assert_eq!(said, "[http] (may hold an API key: only in the log file of the proxy)");
+        for (level, text) in [("info", "[http] started"), ("debug", "[upstream] new host"), ("debug", "words")] {
+            assert_eq!(shown(level, text), text);
+        }
+    }
 
     #[test]
     fn lines_come_whole_and_a_long_one_makes_no_others() {

@@ -40,8 +40,8 @@ pub(crate) struct SupervisorOptions {
     pub(crate) concurrency: u16,
     /// Log level.
     pub(crate) log_level: String,
-    /// Parts that write whole requests into the log, keys included, may have that level too.
-    pub(crate) allow_header_logging: bool,
+    /// Loggers that write whole requests, keys included, have that level too.
+    pub(crate) header_logging: bool,
     /// Where the last lines of its log are kept.
     pub(crate) log: Ring,
     /// Its bootstrap configuration.
@@ -104,7 +104,7 @@ impl Supervisor {
             "--disable-hot-restart".to_owned(),
         ];
         let mut command = command;
-        if matches!(options.log_level.as_str(), "trace" | "debug") && !options.allow_header_logging {
+        if matches!(options.log_level.as_str(), "trace" | "debug") && !options.header_logging {
             command.extend(["--component-log-level".to_owned(), QUIET.to_owned()]);
         }
         Ok(Self { options, launch: Launch { command, bootstrap: config }, config_path, adopted: None })
