@@ -15,7 +15,6 @@ use crate::life::{HOST, Site, confirms, start_with};
 struct Said {
     told: Value,
     code: Option<i32>,
-    notes: String,
 }
 
 /// Explains a request, and sends it.
@@ -38,11 +37,11 @@ fn explain(stack: &Stack, key: Option<&str>, words: &[&str]) -> anyhow::Result<S
     drop(stdin);
     let output = child.wait_with_output()?;
     let (data, notes) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
-    for secret in key {
+    if let Some(secret) = key {
         ensure!(!data.contains(secret) && !notes.contains(secret), "the key is shown: {data} {notes}");
     }
     let told = serde_json::from_str(&data).with_context(|| format!("{words:?}: {data} {notes}"))?;
-    Ok(Said { told, code: output.status.code(), notes })
+    Ok(Said { told, code: output.status.code() })
 }
 
 fn key(stack: &Stack, name: &str, words: &[&str]) {
