@@ -156,7 +156,9 @@ mod tests {
     fn what_may_hold_a_request_is_not_passed_on() {
         let said = shown("debug", "[http] [Tags] request headers complete: 'api-key', 'secret'");
         assert_eq!(said, "[http] (may hold an API key: only in the log file of the proxy)");
-        for (level, text) in [("info", "[http] started"), ("debug", "[upstream] new host"), ("debug", "words")] {
+        for (level, text) in
+            [("info", "[http] started"), ("debug", "[upstream] new host"), ("debug", "words")]
+        {
             assert_eq!(shown(level, text), text);
         }
     }
