@@ -2,9 +2,8 @@
 # A tour of what operates Keyward: each command of the command line and each endpoint of the
 # administration ports, in order, against a stack of its own that is stopped at the end.
 #
-#   ./x build-dev && examples/tour.sh       (or with any `keyward` on PATH)
-#
-# Ports are those of `./x up`, and the same variables change them (KEYWARD_GATEWAY_PORT, ...).
+# It runs what `./x up` builds, on the same ports, and the same variables change those
+# (KEYWARD_GATEWAY_PORT, ...); so stop what runs there, with `./x down`.
 # Anything that does not do what it should ends the tour with its exit code.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -30,26 +29,31 @@ leave() {
 }
 trap leave EXIT
 
-# Shows a command and runs it; long output is cut after twelve lines, and long lines at their end.
+# Shows a command and runs it; of long output the beginning, and of long lines.
 run() {
-    printf '\n$ %s\n' "$*"
+    printf '\n$ %s\n' "${*//"$work"/\$work}"
     local code=0
     bash -o pipefail -c "$*" >"$work/said" 2>&1 || code=$?
-    sed -n '1,12p' "$work/said" | cut -c1-160
-    local lines
-    lines=$(wc -l <"$work/said")
-    if [ "$lines" -gt 12 ]; then echo "... ($lines lines)"; fi
+    head -n "${lines:-12}" "$work/said" | cut -c1-160 | sed "s|$work|\$work|g"
+    local all
+    all=$(wc -l <"$work/said")
+    if [ "$all" -gt "${lines:-12}" ]; then echo "... ($all lines)"; fi
     if [ "$code" -ne "${expected:-0}" ]; then
         echo "exit code $code instead of ${expected:-0}" >&2
         exit 1
     fi
 }
 
-# The same for a command whose exit code says something.
-run_to() {
-    local expected="$1"
+# Shows a request and its answer, as soon as that has this status, which is at once or soon.
+answer() {
+    local status="$1" tries=100
     shift
-    run "$@"
+    until [ "$(curl -s -o /dev/null -w '%{http_code}' "$@")" = "$status" ]; do
+        tries=$((tries - 1))
+        if [ "$tries" -eq 0 ]; then echo "no answer with $status" >&2; exit 1; fi
+        sleep 0.1
+    done
+    run "curl -si ${*@Q}"
 }
 
 part() { printf '\n# %s\n' "$*"; }
@@ -69,13 +73,13 @@ run keyward get virtualservice tour -o kube-yaml
 run keyward secret apikey list -l plan=tour
 
 part "The gateway: a key is needed, and says who it is"
-run curl -si -H "'host: tour.example'" "$gateway/"
-run curl -si -H "'host: tour.example'" -H "'api-key: tinas-own-key'" "$gateway/"
+answer 401 -H 'host: tour.example' "$gateway/"
+answer 200 -H 'host: tour.example' -H 'api-key: tinas-own-key' "$gateway/"
 run keyward explain --host tour.example --path / --key-stdin '<' "$work/tom.key"
-run_to 4 keyward explain --host tour.example --path /
+expected=4 run keyward explain --host tour.example --path /
 
 part "The command line: checks, and what is served"
-run keyward check
+lines=30 run keyward check
 run keyward proxy status
 run keyward proxy served-config
 run keyward proxy diff
@@ -92,7 +96,7 @@ run keyward debug bundle -f "$work/bundle.zip"
 
 part "What a mistake looks like"
 run keyward apply -f examples/tour-broken.yaml
-run_to 1 keyward check
+expected=1 lines=30 run keyward check
 run keyward delete virtualservice broken
 run keyward delete upstream broken
 run keyward check -o json '|' head -c 60

@@ -69,6 +69,7 @@ impl Worker {
             max_table_bytes: DEFAULT_MAX_TABLE_BYTES,
             policies: policies.into(),
             standalone: None,
+            access_log: false,
         };
         let mut vm = Vm::start(&Host::load()?, &serde_json::to_vec(&config)?)?;
         vm.advance(Duration::from_secs(3))?;

@@ -95,6 +95,8 @@ pub enum Action<'a> {
         /// The name, when it is one object.
         name: Option<&'a str>,
     },
+    /// It looks at how the server and its proxies are doing, in all namespaces.
+    Look,
     /// It looks at everything that the server holds, in all namespaces, or changes how the server works.
     Operate,
 }
@@ -180,6 +182,13 @@ pub fn authorize(identity: Identity, action: &Action<'_>) -> Result<Permit, ApiS
         && let Some(missing) = lacking_operator(*role, namespaces)
     {
         return Err(ApiStatus::forbidden(format!("the token {name} cannot do this: {missing}")));
+    }
+    if let (Identity::Token { name, namespaces, .. }, Action::Look) = (&identity, action)
+        && !namespaces.is_empty()
+    {
+        return Err(ApiStatus::forbidden(format!(
+            "the token {name} cannot do this: it is of some namespaces, and this shows all of them"
+        )));
     }
     if let (
         Identity::Token { name, role, namespaces },

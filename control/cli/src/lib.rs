@@ -45,6 +45,7 @@ mod remote;
 mod remove;
 mod route;
 mod routes;
+mod save;
 mod secret;
 mod sheet;
 mod shown;

@@ -45,7 +45,7 @@ enum Command {
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Box<ServeArgs>),
     #[command(flatten)]
-    Client(keyward_cli::Command),
+    Client(Box<keyward_cli::Command>),
     /// Runs an upstream that answers with the request as JSON.
     #[command(after_help = UPSTREAM_EXAMPLES)]
     DemoUpstream(keyward_demo::UpstreamArgs),
@@ -61,7 +61,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
             keyward_server::serve(*args, FILTER.into(), logs).await
         }
         Command::Client(command) => {
-            keyward_cli::run(command, &keyward_cli::Program { module: FILTER, grammar: Cli::command }).await
+            keyward_cli::run(*command, &keyward_cli::Program { module: FILTER, grammar: Cli::command }).await
         }
         Command::DemoUpstream(args) => {
             logging::init("info", LogFormat::Text)?;

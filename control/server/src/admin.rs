@@ -114,7 +114,7 @@ impl Guarded {
 impl Gate for Gatekeeper {
     fn admit(&self, need: Need, headers: &HeaderMap, peer: Option<SocketAddr>) -> Result<Who, Refusal> {
         let action = match need {
-            Need::Look => Action::Discover,
+            Need::Look => Action::Look,
             Need::Operate => Action::Operate,
         };
         let permit = self.identify(headers, peer).and_then(|identity| authorize(identity, &action));

@@ -62,7 +62,7 @@ pub(super) async fn paste(line: &str) -> anyhow::Result<String> {
 }
 
 /// Ports that were free a moment ago, all at once so that they differ.
-fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
+pub(super) fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
     let mut listeners = Vec::new();
     let mut ports = [0; N];
     for port in &mut ports {

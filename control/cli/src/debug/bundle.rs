@@ -8,11 +8,11 @@ use http::{Method, Uri};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::save::{self, Existing, Part};
 use super::{logs, objects, scrub};
 use crate::client::{Client, ClientError, Target, Text};
 use crate::output::Output;
 use crate::remote::RemoteArgs;
+use crate::save::{self, Existing, Part};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

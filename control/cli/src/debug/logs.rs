@@ -6,11 +6,11 @@ use clap::Args;
 use http::{Method, StatusCode};
 use jiff::Timestamp;
 
-use super::save::{self, Existing, Part};
 use super::scrub;
 use crate::client::{Client, Text, query};
 use crate::output::Output;
 use crate::remote::RemoteArgs;
+use crate::save::{self, Existing, Part};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

@@ -6,7 +6,6 @@
 mod bundle;
 mod logs;
 mod objects;
-mod save;
 mod scrub;
 mod yaml;
 

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{objects, save};
+use super::objects;
 use crate::output::Output;
 use crate::remote::RemoteArgs;
+use crate::save;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

@@ -1,17 +1,13 @@
 //! `keyward proxy snapshot`.
 
-use std::fs::OpenOptions;
-use std::io::{Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::{ArgAction, Args};
 use jiff::Timestamp;
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
 
 use super::admin::AdminArgs;
 use crate::output::Output;
+use crate::save::{self, Existing};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -51,33 +47,17 @@ fn name(namespace: &str, proxy: &str, now: Timestamp) -> String {
     format!("keyward-proxy-snapshot-{namespace}-{proxy}-{}.zip", now.strftime("%Y-%m-%d-T%H.%M.%S"))
 }
 
-fn write(to: impl Write + Seek, parts: &[(&str, String)]) -> anyhow::Result<()> {
-    let mut zip = ZipWriter::new(to);
-    for (name, text) in parts {
-        zip.start_file(*name, SimpleFileOptions::default())?;
-        zip.write_all(text.as_bytes())?;
-    }
-    zip.finish()?.flush()?;
-    Ok(())
-}
-
-fn save(path: &Path, parts: &[(&str, String)]) -> anyhow::Result<()> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path);
-    let written = file.map_err(Into::into).and_then(|file| write(file, parts));
-    written.with_context(|| format!("{} could not be written", path.display()))
-}
-
 pub(super) async fn run(args: &SnapshotArgs, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {
     let admin = args.admin.open().await?;
     let mut parts = Vec::new();
     for (name, path) in PARTS {
         let with_eds = path == "/config_dump" && args.include_eds;
         let path = if with_eds { "/config_dump?include_eds" } else { path };
-        parts.push((name, admin.get(path).await?));
+        parts.push((name.to_owned(), admin.get(path).await?));
     }
     let namespace = args.admin.proxy.remote.target()?.namespace;
     let path = args.directory.join(name(&namespace, &args.admin.proxy.name, now));
-    save(&path, &parts)?;
+    save::zip(&path, Existing::Kept, &parts)?;
     output.data(path.display())
 }
 
@@ -90,8 +70,8 @@ mod tests {
     #[test]
     fn the_file_holds_every_part_and_its_name_says_of_whom_and_when() {
         let mut file = Cursor::new(Vec::new());
-        let parts: Vec<(&str, String)> = PARTS.iter().map(|(name, path)| (*name, path.repeat(100))).collect();
-        write(&mut file, &parts).unwrap();
+        let parts = PARTS.map(|(name, path)| (name.to_owned(), path.repeat(100)));
+        save::pack(&mut file, &parts).unwrap();
         let mut zip = zip::ZipArchive::new(file).unwrap();
         assert_eq!(zip.len(), PARTS.len());
         let mut text = String::new();
@@ -105,8 +85,8 @@ mod tests {
     fn a_file_that_is_there_is_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.zip");
-        save(&path, &[]).unwrap();
-        let refused = save(&path, &[]).unwrap_err();
+        save::zip(&path, Existing::Kept, &[]).unwrap();
+        let refused = save::zip(&path, Existing::Kept, &[]).unwrap_err();
         assert!(refused.to_string().contains("could not be written"), "{refused}");
     }
 }

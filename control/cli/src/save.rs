@@ -11,11 +11,11 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 /// A part of a zip file: its name, and what is in it.
-pub(super) type Part = (String, String);
+pub(crate) type Part = (String, String);
 
 /// Whether what is there is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Existing {
+pub(crate) enum Existing {
     /// It was named by the one who runs the command.
     Replaced,
     /// It has a name of our own.
@@ -23,18 +23,18 @@ pub(super) enum Existing {
 }
 
 /// A name that says what it is and of when.
-pub(super) fn name(what: &str, now: Timestamp) -> String {
+pub(crate) fn name(what: &str, now: Timestamp) -> String {
     format!("keyward-{what}-{}.zip", now.strftime("%Y-%m-%d-T%H.%M.%S"))
 }
 
 /// Writes a text.
-pub(super) fn text(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(crate) fn text(path: &Path, text: &str) -> anyhow::Result<()> {
     let written = open(path, Existing::Replaced).and_then(|mut file| file.write_all(text.as_bytes()));
     written.with_context(|| format!("{} could not be written", path.display()))
 }
 
 /// Writes a zip file.
-pub(super) fn zip(path: &Path, existing: Existing, parts: &[Part]) -> anyhow::Result<()> {
+pub(crate) fn zip(path: &Path, existing: Existing, parts: &[Part]) -> anyhow::Result<()> {
     let written = open(path, existing).map_err(Into::into).and_then(|file| pack(file, parts));
     written.with_context(|| format!("{} could not be written", path.display()))
 }
@@ -49,7 +49,8 @@ fn open(path: &Path, existing: Existing) -> std::io::Result<File> {
     options.open(path)
 }
 
-fn pack(to: impl Write + Seek, parts: &[Part]) -> anyhow::Result<()> {
+/// Writes a zip file to wherever.
+pub(crate) fn pack(to: impl Write + Seek, parts: &[Part]) -> anyhow::Result<()> {
     let mut zip = ZipWriter::new(to);
     for (name, text) in parts {
         zip.start_file(name.as_str(), SimpleFileOptions::default())?;
