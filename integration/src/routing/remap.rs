@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use envoy_types::pb::envoy::config::cluster::v3::Cluster;
 use envoy_types::pb::envoy::config::core::v3::socket_address::PortSpecifier;
 use envoy_types::pb::envoy::config::core::v3::{Address, SocketAddress, address, data_source};
@@ -145,6 +145,14 @@ pub(super) fn snapshot(
     let mut builder = Snapshot::builder();
     let mut listeners = BTreeMap::new();
     for encoded in resources.iter() {
+        // Whatever is served can be shown, too.
+        let shown = keyward_admin::xds::resource(encoded.type_url, &encoded.bytes).to_string();
+        ensure!(
+            !shown.contains("\"unreadable\"") && !shown.contains("of the unknown type"),
+            "the debugging ports cannot show {} {}: scripts/xds-descriptors.py lacks a file: {shown}",
+            encoded.type_url,
+            encoded.name
+        );
         let bytes = match encoded.type_url {
             CLUSTER => {
                 let mut cluster = Cluster::decode(encoded.bytes.clone())?;

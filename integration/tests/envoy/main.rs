@@ -4,6 +4,7 @@ mod admin;
 mod answers;
 mod bypass;
 mod cases;
+mod debug;
 mod durability;
 mod guard;
 mod http2;
