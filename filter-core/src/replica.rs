@@ -304,12 +304,7 @@ impl Replica {
     fn delta(&mut self, delta: Delta) -> Effect {
         match self.apply(&delta) {
             Ok(version) => changed(delta.table, version, false),
-            Err(reason) => {
-                if matches!(reason, Reason::Gap) {
-                    self.forget(&delta);
-                }
-                refused(delta.table, &reason)
-            }
+            Err(reason) => refused(delta.table, &reason),
         }
     }
 
@@ -394,25 +389,6 @@ impl Replica {
         if outcome.is_err() {
             // A table that cannot even forget lets nobody in any more.
             names(delta).for_each(|name| drop(self.tables.remove(name)));
-        }
-    }
-
-    /// Takes what a change removes out of tables that it was not made for: whatever they hold, those keys are
-    /// revoked. They are then at a version that nobody else has, so that a snapshot follows.
-    fn forget(&mut self, delta: &Delta) {
-        let Ok(removed) = removals(&delta.removals) else { return };
-        for name in names(delta) {
-            let Some(held) = self.tables.get(name) else { continue };
-            if !removed.iter().any(|digest| held.table.get(digest).is_some()) {
-                continue;
-            }
-            let revision = held.version.revision;
-            let alone =
-                Delta { table: name.to_owned(), removals: delta.removals.clone(), ..Delta::default() };
-            self.revoke(&alone, revision);
-            if let Some(held) = self.tables.get_mut(name) {
-                held.version.checksum = held.table.checksum();
-            }
         }
     }
 

@@ -11,7 +11,7 @@ struct Cli {
 }
 
 /// Where a shell ends a command, or sends something elsewhere.
-const ENDS: [&str; 6] = ["|", "<", ">", "2>", "&&", "&"];
+const ENDS: [&str; 7] = ["|", "<", ">", "2>", "&&", "&", "#"];
 
 /// Commands that have no others below them, each with the words that lead to it.
 fn leaves(command: &clap::Command, path: &[String], found: &mut Vec<(Vec<String>, clap::Command)>) {

@@ -54,9 +54,5 @@ impl Slot {
         self.awaited = None;
         self.refusals = self.refusals.saturating_add(1);
         self.no_room = no_room;
-        if !no_room {
-            // It is not what it was taken for: only a snapshot is sure to fit.
-            self.held = None;
-        }
     }
 }
