@@ -138,7 +138,7 @@ pub struct ServeArgs {
     pub access_log: Option<PathBuf>,
 
     /// Shows on /metrics of the debug port how often keys of so many Secrets were used, of those that are used
-    /// most.
+    /// most. Their names are then seen by whoever may see metrics: every token that is of all namespaces.
     #[arg(long, env = "KEYWARD_USAGE_METRICS", default_value_t = 0, value_name = "N",
           value_parser = clap::value_parser!(u16).range(0..=1000))]
     pub usage_metrics: u16,
