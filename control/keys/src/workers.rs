@@ -63,7 +63,7 @@ pub struct Worker {
     pub held: BTreeMap<String, Held>,
     /// What it refused and has not taken since, by table.
     pub refused: BTreeMap<String, Refusal>,
-    /// When it acknowledged something last, on this stream.
+    /// When it acknowledged something last, on this stream or on one before.
     pub acknowledged_at: Option<Duration>,
     /// When its stream ended, if it has.
     pub away_since: Option<Duration>,
@@ -120,7 +120,7 @@ impl Workers {
             let held = held
                 .iter()
                 .map(|(table, version)| (table.clone(), Held { version: *version, acknowledged: false }));
-            let subscribed = Worker {
+            let mut subscribed = Worker {
                 node: node.clone(),
                 role: role.clone(),
                 worker: worker.clone(),
@@ -131,6 +131,8 @@ impl Workers {
                 acknowledged_at: None,
                 away_since: None,
             };
+            let same = self.workers.values().filter(|other| other.is_the_same_as(&subscribed));
+            subscribed.acknowledged_at = same.filter_map(|other| other.acknowledged_at).max();
             // Who comes back takes the place of who went. Two at once stay two: names are drawn, and
             // the proof must not lose a worker to a name.
             self.workers.retain(|_, other| other.away_since.is_none() || !other.is_the_same_as(&subscribed));

@@ -156,6 +156,12 @@ fn a_stream_is_a_worker_from_its_subscription_on() {
     assert_eq!((worker.config_version, worker.acknowledged_at), (4, Some(registry.now)));
     registry.leave(second);
     assert_eq!(registry.workers.iter().count(), 1);
+
+    // Who opens another stream has acknowledged what it has acknowledged.
+    registry.now = Duration::from_secs(8);
+    let third = registry.workers.connect();
+    registry.say(third, &subscribed("front", "w", &[(ONE, foreign())]));
+    assert_eq!(registry.worker(third).acknowledged_at, Some(Duration::from_secs(7)));
 }
 
 #[test]

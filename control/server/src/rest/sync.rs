@@ -113,7 +113,7 @@ struct Worker {
     revision: String,
     /// For how long it has lacked keys that are published.
     lag_milliseconds: u64,
-    /// When it last acknowledged keys on its present stream.
+    /// When it last acknowledged keys, on its present stream or on one before.
     last_acknowledged: Option<String>,
     /// Version of its policies, and of those that it should have when it has others.
     policies: String,
