@@ -282,7 +282,7 @@ impl Replica {
                 if let Some(before) = &before {
                     self.usage.get_mut().seal_all(&end.table, before.version.revision);
                 }
-                changed(end.table, version, before.is_none())
+                changed(end.table, Vec::new(), version, before.is_none())
             }
             Err(reason) => refused(end.table, &reason),
         }
@@ -298,13 +298,13 @@ impl Replica {
         if let Some(before) = &before {
             self.usage.get_mut().seal_all(&name, before.version.revision);
         }
-        changed(name, version, before.is_none())
+        changed(name, Vec::new(), version, before.is_none())
     }
 
     fn delta(&mut self, delta: Delta) -> Effect {
         match self.apply(&delta) {
-            Ok(version) => changed(delta.table, version, false),
-            Err(reason) => refused(delta.table, &reason),
+            Ok(version) => changed(delta.table, delta.also, version, false),
+            Err(reason) => refused_all(delta.table, delta.also, &reason),
         }
     }
 
@@ -430,13 +430,17 @@ fn versioned(table: String, version: Version) -> TableVersion {
     TableVersion { table, version: Some(version) }
 }
 
-fn changed(table: String, version: Version, arrived: bool) -> Effect {
-    Effect::Changed { ack: Ack { held: Some(versioned(table, version)) }, arrived }
+fn changed(table: String, also: Vec<String>, version: Version, arrived: bool) -> Effect {
+    Effect::Changed { ack: Ack { held: Some(versioned(table, version)), also }, arrived }
 }
 
 fn refused(table: String, reason: &Reason) -> Effect {
+    refused_all(table, Vec::new(), reason)
+}
+
+fn refused_all(table: String, also: Vec<String>, reason: &Reason) -> Effect {
     let no_room = matches!(reason, Reason::Limit(_) | Reason::NoMemory | Reason::Refused(Refused::NoMemory));
-    Effect::Refused { nack: Nack { table, reason: reason.to_string(), no_room }, no_room }
+    Effect::Refused { nack: Nack { table, reason: reason.to_string(), no_room, also }, no_room }
 }
 
 fn bytes(limit: u32) -> usize {

@@ -96,12 +96,15 @@ pub struct TableVersion {
     pub version: Option<Version>,
 }
 
-/// The worker holds exactly this. For a [`Delta`] of several tables its first one stands for all of them.
+/// The worker holds exactly this.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct Ack {
     /// Table and version.
     #[prost(message, optional, tag = "1")]
     pub held: Option<TableVersion>,
+    /// Tables at the same version by the same [`Delta`].
+    #[prost(string, repeated, tag = "2")]
+    pub also: Vec<String>,
 }
 
 /// The worker refused a change and keeps what it has.
@@ -116,6 +119,9 @@ pub struct Nack {
     /// With more memory it would have been taken. What it removes is gone all the same.
     #[prost(bool, tag = "3")]
     pub no_room: bool,
+    /// The other tables of a [`Delta`] that is refused.
+    #[prost(string, repeated, tag = "4")]
+    pub also: Vec<String>,
 }
 
 /// A plugin configuration is in force.

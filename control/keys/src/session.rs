@@ -161,12 +161,12 @@ impl Session {
         let held = ack.held.ok_or(ProtocolError::NoVersion)?;
         let version = held.version.ok_or(ProtocolError::NoVersion)?;
         let mut events = Vec::new();
-        for name in self.answered(&held.table) {
-            if let Some(slot) = self.slots.get_mut(&name)
+        for table in [held.table].into_iter().chain(ack.also) {
+            if let Some(slot) = self.slots.get_mut(table.as_str())
                 && slot.awaited == Some(version)
             {
                 *slot = Slot::holding(version);
-                events.push(SessionEvent::Acked { table: name.to_string(), version });
+                events.push(SessionEvent::Acked { table, version });
             }
         }
         Ok(events)
@@ -176,28 +176,16 @@ impl Session {
         let loading = self.loading.take_if(|loading| *loading.table == *nack.table).is_some();
         let mut reason = nack.reason;
         reason.truncate(reason.floor_char_boundary(MAX_REASON_LEN));
-        let mut names = self.answered(&nack.table);
-        for name in &names {
-            if let Some(slot) = self.slots.get_mut(name)
+        let mut events = Vec::new();
+        for table in [nack.table].into_iter().chain(nack.also) {
+            if let Some(slot) = self.slots.get_mut(table.as_str())
                 && (slot.awaited.is_some() || loading)
             {
                 slot.refuse(nack.no_room);
             }
+            events.push(SessionEvent::Nacked { table, reason: reason.clone() });
         }
-        if names.is_empty() {
-            names.push(Arc::from(nack.table));
-        }
-        let event = |name: Arc<str>| SessionEvent::Nacked { table: name.to_string(), reason: reason.clone() };
-        names.into_iter().map(event).collect()
-    }
-
-    /// The tables that an answer is about: the one that it names, and those that were on their way with it.
-    fn answered(&mut self, table: &str) -> Vec<Arc<str>> {
-        let Some((name, _)) = self.slots.get_key_value(table) else { return Vec::new() };
-        let mut names = vec![Arc::clone(name)];
-        names
-            .extend(self.slots.get_mut(table).map(|slot| std::mem::take(&mut slot.also)).unwrap_or_default());
-        names
+        events
     }
 
     fn next_drop(&mut self, role: &str, view: &KeyView) -> Option<Drop> {
@@ -275,17 +263,13 @@ impl Session {
                     slot.awaited = Some(difference.to);
                 }
             }
-            let named = also.iter().map(|name| name.to_string()).collect();
-            if let Some(slot) = self.slots.get_mut(name) {
-                slot.also = also;
-            }
             return Some(Delta {
                 table: name.to_string(),
                 from: Some(from),
                 to: Some(difference.to),
                 upserts: difference.upserts,
                 removals: difference.removals,
-                also: named,
+                also: also.iter().map(|name| name.to_string()).collect(),
             });
         }
         None

@@ -1,7 +1,5 @@
 //! What is known of one table in the worker.
 
-use std::sync::Arc;
-
 use keyward_filter_core::wire::Version;
 
 /// Refusals in a row after which a table is offered only once a version.
@@ -14,8 +12,6 @@ pub(super) struct Slot {
     pub(super) held: Option<Version>,
     /// What it will hold when it takes what is on its way.
     pub(super) awaited: Option<Version>,
-    /// Tables that are on their way together with this one: its answer is theirs.
-    pub(super) also: Vec<Arc<str>>,
     /// The version that the table had when the worker was last offered a change of it.
     pub(super) offered: Option<Version>,
     /// The same of a change that was none of the whole table.

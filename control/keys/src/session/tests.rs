@@ -62,14 +62,14 @@ fn message(kind: client_message::Kind) -> ClientMessage {
 
 fn ack(table: &str, version: Version) -> ClientMessage {
     let held = TableVersion { table: table.to_owned(), version: Some(version) };
-    message(client_message::Kind::Ack(Ack { held: Some(held) }))
+    message(client_message::Kind::Ack(Ack { held: Some(held), ..Ack::default() }))
 }
 
 fn nack(table: &str, reason: &str) -> ClientMessage {
     message(client_message::Kind::Nack(Nack {
         table: table.to_owned(),
         reason: reason.to_owned(),
-        no_room: false,
+        ..Nack::default()
     }))
 }
 
@@ -105,7 +105,7 @@ fn a_message_that_says_nothing_ends_the_stream() {
     assert_eq!(Session::new().on_message(held), Err(ProtocolError::NoVersion));
     session.on_message(subscribe(Vec::new())).expect("it belongs there");
     for held in [None, Some(unversioned)] {
-        let ack = message(client_message::Kind::Ack(Ack { held }));
+        let ack = message(client_message::Kind::Ack(Ack { held, ..Ack::default() }));
         assert_eq!(session.on_message(ack), Err(ProtocolError::NoVersion));
     }
 }
