@@ -14,6 +14,7 @@ use keyward_resource::kinds::secret::ApiKeySecret;
 use crate::placed::Placed;
 use crate::secrets::{Secret, Secrets};
 use crate::selection::Selection;
+use crate::table::Span;
 use crate::view::{KeyView, Wanted};
 
 mod budget;
@@ -136,15 +137,22 @@ impl KeyIndex {
         }
     }
 
-    /// Takes over a batch of changes; `revision` is that of the last of them, and rises from batch
-    /// to batch.
+    /// Takes over a batch of changes: all that were made since the last batch. `revision` is that of the
+    /// last of them, and rises from batch to batch.
     pub fn apply(&mut self, revision: u64, changes: impl IntoIterator<Item = Change>) {
-        self.take_over(revision, changes);
+        let span = Span { after: self.revision, to: self.revision.max(revision) };
+        self.take_over(span, changes);
         self.forget_beyond_limit();
     }
 
-    fn take_over(&mut self, revision: u64, changes: impl IntoIterator<Item = Change>) {
+    /// Up to this revision there are no changes more: who holds what the tables are now has everything up to
+    /// there.
+    pub fn pass(&mut self, revision: u64) {
         self.revision = self.revision.max(revision);
+    }
+
+    fn take_over(&mut self, span: Span, changes: impl IntoIterator<Item = Change>) {
+        self.revision = span.to;
         let mut touched = Touched::default();
         for change in changes {
             match change {
@@ -166,29 +174,29 @@ impl KeyIndex {
                 _ => self.put_step(id, name, selection, &mut touched),
             }
         }
-        self.look_again(&touched);
+        self.look_again(span, &touched);
     }
 
     /// Brings the tables up to date. Each changes once with a batch: nobody is to see it half changed.
-    fn look_again(&mut self, touched: &Touched) {
+    fn look_again(&mut self, span: Span, touched: &Touched) {
         let mut changed: BTreeSet<Arc<Selection>> = &touched.anew | &touched.steps;
         if changed.is_empty() && touched.digests.is_empty() {
             return;
         }
-        let Self { revision, secrets, groups, configs, log_limits, .. } = self;
+        let Self { secrets, groups, configs, log_limits, .. } = self;
         for (selection, group) in groups.iter_mut() {
             let lists_of = |step: &StepId| configs.get(step).into_iter().flat_map(|config| &config.lists);
             let has_new_list = changed.contains(selection) && {
                 let lists = group.steps.iter().flat_map(lists_of).map(|list| list.list.clone()).collect();
-                group.tables.keep_lists(&lists, *revision, log_limits.changes)
+                group.tables.keep_lists(&lists, span.to, log_limits.changes)
             };
             if touched.anew.contains(selection) {
-                group.select_anew(selection, secrets, *revision);
+                group.select_anew(selection, secrets, span);
             } else if has_new_list {
                 let all = Arc::clone(&group.tables.all);
                 let held = all.iter().map(|(digest, _)| digest).filter(|it| !touched.digests.contains(*it));
-                group.look_again(selection, secrets, *revision, held.chain(&touched.digests));
-            } else if group.look_again(selection, secrets, *revision, &touched.digests) {
+                group.look_again(selection, secrets, span, held.chain(&touched.digests));
+            } else if group.look_again(selection, secrets, span, &touched.digests) {
                 changed.insert(Arc::clone(selection));
             }
         }

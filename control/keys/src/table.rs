@@ -31,6 +31,13 @@ pub struct Table {
     log: Log,
 }
 
+/// When a batch of changes was made: each of them after one revision, and none after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) after: u64,
+    pub(crate) to: u64,
+}
+
 /// The entries at a version.
 #[derive(Debug, Clone)]
 pub(crate) struct Content {
@@ -121,7 +128,7 @@ impl Table {
     /// Sets or removes entries; those that are so already do not count. Whether anything changed.
     pub(crate) fn update(
         &mut self,
-        revision: u64,
+        span: Span,
         entries: impl IntoIterator<Item = (Digest, Option<Record>)>,
     ) -> bool {
         let mut changes = Vec::new();
@@ -135,7 +142,9 @@ impl Table {
             return false;
         }
         sort(&mut changes);
-        let revision = revision.max(self.content.version.revision);
+        let revision = span.to.max(self.content.version.revision);
+        // Who lacks this may lack the first change of the batch.
+        let complete_to = span.after.min(revision.saturating_sub(1));
         let mut steps = split(changes);
         // A state half-way bears the revision that it leaves, so that a revision is reached only
         // with all of it. Where that would be the same one, nobody must come by there.
@@ -146,7 +155,7 @@ impl Table {
             if steps.is_empty() {
                 self.content.version.revision = revision;
             }
-            self.log.push(from, revision, changes, bytes);
+            self.log.push(from, complete_to, changes, bytes);
         }
         if !by_steps {
             self.log.forget();
@@ -193,7 +202,7 @@ impl Table {
             return Some(u64::MAX);
         }
         let next = self.log.steps.get(self.log.position(held)?)?;
-        Some(next.revision.saturating_sub(1))
+        Some(next.complete_to)
     }
 
     /// Whether changes lead from a state to the present, and not only a snapshot; see [`since`](Self::since).

@@ -53,7 +53,7 @@ pub struct Worker {
     pub node: String,
     /// The node role.
     pub role: String,
-    /// Names the VM instance.
+    /// Names the VM instance, and no other: it is drawn from 64 random bits.
     pub worker: String,
     /// Version of the filter.
     pub build: String,
@@ -103,13 +103,10 @@ impl Workers {
         Connection(self.connections)
     }
 
-    /// The stream is closed. Its worker may be back already, on another one.
+    /// The stream is closed. Its worker may be back already, on another one: then that one counts.
     pub fn disconnect(&mut self, connection: Connection, now: Duration) {
-        let Some(gone) = self.workers.get_mut(&connection) else { return };
-        gone.away_since = Some(now);
-        let gone = gone.clone();
-        if self.workers.iter().any(|(other, worker)| *other > connection && worker.is_the_same_as(&gone)) {
-            self.workers.remove(&connection);
+        if let Some(gone) = self.workers.get_mut(&connection) {
+            gone.away_since = Some(now);
         }
         self.forget(now);
     }
@@ -133,9 +130,9 @@ impl Workers {
             };
             let same = self.workers.values().filter(|other| other.is_the_same_as(&subscribed));
             subscribed.acknowledged_at = same.filter_map(|other| other.acknowledged_at).max();
-            // Who comes back takes the place of who went. Two at once stay two: names are drawn, and
-            // the proof must not lose a worker to a name.
-            self.workers.retain(|_, other| other.away_since.is_none() || !other.is_the_same_as(&subscribed));
+            // Who comes back takes the place of who went. Who moves to another stream listens no more on
+            // the one before, which may end later; what is still said there is of no account.
+            self.workers.retain(|_, other| !other.is_the_same_as(&subscribed));
             self.workers.insert(connection, subscribed);
             self.forget(now);
             return;

@@ -217,6 +217,7 @@ impl ControlLoop {
         self.report_soon();
         if !changed {
             let revision = self.revision.0;
+            self.index_mut().pass(revision);
             self.outlets.workers.change(|workers, _| workers.on_reached(revision));
             return;
         }

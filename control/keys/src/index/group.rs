@@ -11,7 +11,7 @@ use keyward_resource::kinds::options::AllowList;
 use super::StepId;
 use crate::secrets::{Secret, Secrets};
 use crate::selection::Selection;
-use crate::table::{Record, Table};
+use crate::table::{Record, Span, Table};
 
 /// What is known of a selection.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Group {
     }
 
     /// Looks at every Secret. What the tables held before may be of another selection.
-    pub(super) fn select_anew(&mut self, selection: &Selection, secrets: &Secrets, revision: u64) {
+    pub(super) fn select_anew(&mut self, selection: &Selection, secrets: &Secrets, span: Span) {
         self.selected = 0;
         self.incomplete = 0;
         self.unreadable.clear();
@@ -101,7 +101,7 @@ impl Group {
         }
         digests.sort_unstable();
         digests.dedup();
-        self.look_again(selection, secrets, revision, &digests);
+        self.look_again(selection, secrets, span, &digests);
     }
 
     /// Finds out anew whom these keys belong to. Whether anything has changed.
@@ -109,7 +109,7 @@ impl Group {
         &mut self,
         selection: &Selection,
         secrets: &Secrets,
-        revision: u64,
+        span: Span,
         digests: impl IntoIterator<Item = &'a Digest>,
     ) -> bool {
         let mut changes = Vec::new();
@@ -139,7 +139,7 @@ impl Group {
         let mut changed = false;
         for (table, changes) in listed.chain([(&mut self.tables.all, changes)]) {
             if !changes.is_empty() {
-                changed |= Arc::make_mut(table).update(revision, changes);
+                changed |= Arc::make_mut(table).update(span, changes);
             }
         }
         changed

@@ -48,8 +48,8 @@ pub(super) struct Way<'a> {
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) from: Version,
-    /// Of the change that it is, or is a part of.
-    pub(super) revision: u64,
+    /// The revision up to which a state has everything that lacks it.
+    pub(super) complete_to: u64,
     pub(super) changes: Box<[EntryChange]>,
     /// Bytes of all steps before this one.
     pub(super) begins_at: u64,
@@ -100,8 +100,14 @@ impl Log {
         Self { steps: Vector::new(), entries: Vector::new(), changes: 0, limit, bytes: 0, held: 0 }
     }
 
-    pub(super) fn push(&mut self, from: Version, revision: u64, changes: Box<[EntryChange]>, bytes: usize) {
-        let step = Step::new(from, revision, changes, self.bytes, bytes);
+    pub(super) fn push(
+        &mut self,
+        from: Version,
+        complete_to: u64,
+        changes: Box<[EntryChange]>,
+        bytes: usize,
+    ) {
+        let step = Step::new(from, complete_to, changes, self.bytes, bytes);
         self.changes += step.changes.len();
         self.held += step.held;
         self.bytes += step.bytes;
@@ -175,13 +181,13 @@ impl Log {
 impl Step {
     pub(super) fn new(
         from: Version,
-        revision: u64,
+        complete_to: u64,
         changes: Box<[EntryChange]>,
         begins_at: u64,
         bytes: usize,
     ) -> Self {
         let held = changes.iter().map(EntryChange::held).sum();
-        Self { from, revision, changes, begins_at, bytes: bytes as u64, held }
+        Self { from, complete_to, changes, begins_at, bytes: bytes as u64, held }
     }
 }
 

@@ -14,11 +14,16 @@ type Batch = BTreeMap<u8, Option<String>>;
 /// The entries of a worker.
 type Replica = BTreeMap<Digest, String>;
 
+/// A batch of one revision.
+fn at(revision: u64) -> Span {
+    Span { after: revision.saturating_sub(1), to: revision }
+}
+
 fn update(table: &mut Table, revision: u64, batch: &Batch) -> bool {
     let changes = batch
         .iter()
         .map(|(key, identity)| (digest(*key), identity.as_deref().map(|it| it.as_bytes().into())));
-    table.update(revision, changes)
+    table.update(at(revision), changes)
 }
 
 fn one(key: u8, identity: &str) -> Batch {
@@ -156,10 +161,11 @@ fn rotated(revision: u64) -> (Table, Version, Replica) {
     let identity = |number: u16| Some(Record::from(format!("who-{number}").as_bytes()));
     // Content of its own, so that the way is not longer than the table.
     let others = (10_000..14_000).map(|number| (numbered(number), identity(number)));
-    table.update(2, others.chain((0..KEYS).map(|number| (numbered(number), identity(number)))));
+    table.update(at(2), others.chain((0..KEYS).map(|number| (numbered(number), identity(number)))));
     let before = (table.version(), entries(&table));
     let old = (0..KEYS).map(|number| (numbered(number), None));
-    table.update(revision, old.chain((0..KEYS).map(|number| (numbered(number + KEYS), identity(number)))));
+    table
+        .update(at(revision), old.chain((0..KEYS).map(|number| (numbered(number + KEYS), identity(number)))));
     (table, before.0, before.1)
 }
 

@@ -206,18 +206,22 @@ fn a_worker_that_is_gone_does_not_block_for_ever() {
 }
 
 #[test]
-fn two_streams_of_one_name_are_two_until_one_ends() {
+fn a_worker_that_moves_to_another_stream_is_one() {
     let keys = Keys::new();
     let view = keys.view();
     let mut registry = Registry::default();
     registry.publish(&view);
     let old = registry.join("front", &[]);
+    let foreign = registry.join_as("front", "v", &[(ONE, version(&view, ONE))]);
     let new = registry.join("front", &[(ONE, version(&view, ONE))]);
-    assert_eq!(registry.lacks(1), ["node-front a/one"], "it might be another one by the same name");
+    let connections = |registry: &Registry| registry.workers.iter().map(|(it, _)| it).collect::<Vec<_>>();
+    assert_eq!(connections(&registry), [foreign, new]);
+    assert!(registry.by_all(1), "what it held when it moved counts");
+    // What was on its way on the old one is of no account.
+    registry.say(old, &nacked(ONE, "late"));
     registry.leave(old);
-    assert!(registry.by_all(1), "it was the same one, which came back before it went");
-    registry.leave(new);
-    assert_eq!(registry.workers.iter().count(), 1);
+    assert_eq!(connections(&registry), [foreign, new]);
+    assert_eq!(registry.worker(new).refused, BTreeMap::new());
 }
 
 #[test]
@@ -341,6 +345,26 @@ fn what_a_worker_brings_along_counts_as_far_as_its_content_is_known() {
     // Nothing is sent to a worker that holds the present, so it has nothing to acknowledge.
     registry.join("front", &[(ONE, version(&third, ONE))]);
     assert!(registry.by_all(3));
+}
+
+#[test]
+fn who_lacks_a_batch_lacks_the_first_change_of_it() {
+    let mut keys = Keys::new();
+    let first = keys.view();
+    let mut registry = Registry::default();
+    let front = registry.join("front", &[]);
+    registry.say(front, &acked(&first, ONE));
+    // Revisions 2 to 4 in one, of which the key's is 2 and the others are of nobody's keys.
+    keys.index.apply(4, [put("a/ann", "team=x", 7)]);
+    registry.publish(&keys.view());
+    assert_eq!(registry.lacks(2), ["node-front a/one"]);
+    registry.say(front, &acked(&keys.view(), ONE));
+    assert!(registry.by_all(4));
+    // Nothing happened up to 6, and that is known.
+    keys.index.pass(6);
+    keys.index.apply(8, [put("a/ann", "team=x", 8)]);
+    registry.publish(&keys.view());
+    assert_eq!((registry.lacks(6).len(), registry.lacks(7).len()), (0, 1));
 }
 
 #[test]
