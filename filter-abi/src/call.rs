@@ -52,6 +52,11 @@ const REQUEST: u32 = 0;
 /// No gRPC status.
 const NO_STATUS: i32 = -1;
 
+#[link(wasm_import_module = "wasi_snapshot_preview1")]
+unsafe extern "C" {
+    fn random_get(bytes: *mut u8, length: usize) -> u32;
+}
+
 #[link(wasm_import_module = "env")]
 unsafe extern "C" {
     fn proxy_log(level: u32, text: *const u8, length: usize) -> u32;
@@ -156,6 +161,15 @@ pub fn nanoseconds() -> Option<u64> {
     // SAFETY: the proxy writes one number during the call.
     done(unsafe { proxy_get_current_time_nanoseconds(&raw mut time) }).ok()?;
     Some(time)
+}
+
+/// Eight random bytes, if the proxy gives them.
+#[must_use]
+pub fn random() -> Option<u64> {
+    let mut bytes = [0_u8; 8];
+    // SAFETY: the proxy writes as many bytes as it is told to.
+    done(unsafe { random_get(bytes.as_mut_ptr(), bytes.len()) }).ok()?;
+    Some(u64::from_le_bytes(bytes))
 }
 
 /// Sets how often the current root is called.

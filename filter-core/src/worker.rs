@@ -67,7 +67,7 @@ struct Clock {
 // === impl Worker ===
 
 impl Worker {
-    /// A worker that holds nothing. `seed` should differ between workers; `build` is the version of
+    /// A worker that holds nothing. `seed` is random: it names the worker; `build` is the version of
     /// the filter.
     #[must_use]
     pub fn new(seed: u64, build: &'static str) -> Self {

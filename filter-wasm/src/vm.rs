@@ -45,9 +45,7 @@ pub(crate) fn with<R>(act: impl FnOnce(&mut Vm) -> R) -> Option<R> {
 impl Vm {
     fn start() -> Self {
         let proxy = Proxy::start();
-        // Nanoseconds tell workers apart well enough for a name and for spreading their attempts,
-        // and spare the module a source of randomness.
-        let worker = Worker::new(proxy.nanoseconds(), BUILD);
+        let worker = Worker::new(proxy.random(), BUILD);
         Self { worker, proxy, roots: BTreeMap::new(), requests: BTreeMap::new() }
     }
 
