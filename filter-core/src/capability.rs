@@ -70,4 +70,6 @@ pub const CAPABILITIES: &[&str] = &[
     "environ_sizes_get",
     "fd_write",
     "proc_exit",
+    // What a worker is called, and how long it waits between attempts.
+    "random_get",
 ];

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::kit::{HOST, OPEN_HOST, SOON, at_once, eventually, secret, site, virtual_service};
 
 const KEY: &str = "alice-key-that-nobody-may-see";
+const LATE_KEY: &str = "dora-key-that-comes-and-goes";
 const OFF_KEY: &str = "carol-key-that-is-switched-off";
 const WRONG_KEY: &str = "some-key-that-nobody-has";
 /// A host whose key may stand anywhere.
@@ -191,6 +192,15 @@ impl Scene {
     }
 
     fn check_metrics(&self) {
+        // What workers are sent to begin with is no measure of how long a change takes.
+        let secrets = "/api/v1/namespaces/team/secrets";
+        for (verb, path, body) in [
+            ("POST", format!("{secrets}?wait=15s"), Some(&secret("late", LATE_KEY))),
+            ("DELETE", format!("{secrets}/late?wait=15s"), None),
+        ] {
+            let response = self.stack.rest().call(verb, &path, body).unwrap();
+            assert!((200..300).contains(&response.status), "{verb}: {}", response.status);
+        }
         self.reaches("keyward_xds_connected_proxies", |value| value == 1.0);
         self.reaches("keyward_xds_proxies_in_sync", |value| value == 1.0);
         // Two keys in two tables each.
@@ -288,7 +298,7 @@ impl Scene {
 
     fn check_log(&self, requests: &[Logged]) -> anyhow::Result<()> {
         let log = std::fs::read_to_string(&self.log)?;
-        for key in [KEY, OFF_KEY, WRONG_KEY] {
+        for key in [KEY, OFF_KEY, WRONG_KEY, LATE_KEY] {
             assert!(!log.contains(key), "{log}");
         }
         let lines = log.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
@@ -324,7 +334,7 @@ impl Scene {
     /// Every metric that the dashboard and the alerts ask for is there, under its name.
     fn check_dashboard_and_alerts(&self) {
         let (ours, envoys) = (self.metrics().unwrap(), self.stats().unwrap());
-        for key in [KEY, OFF_KEY, WRONG_KEY] {
+        for key in [KEY, OFF_KEY, WRONG_KEY, LATE_KEY] {
             assert!(!ours.contains(key) && !envoys.contains(key));
         }
         promtool(&["check", "metrics"], Some(&ours));

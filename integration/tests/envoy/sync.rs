@@ -123,6 +123,8 @@ fn the_proof_names_each_worker_with_what_it_holds() {
         assert!(worker["tables"]["team/keys"]["held"].is_string(), "{answer:#}");
     }
     assert!(!answer.to_string().contains("ann-key"), "a key is told: {answer:#}");
+    let refused = "call to restricted";
+    assert!(!stack.logs().contains(refused), "the filter may not do what it needs:\n{}", stack.logs());
 }
 
 #[test]
