@@ -23,7 +23,12 @@ const CONNECTIONS: usize = 4;
 /// Traffic alone, before each load.
 const IDLE: Duration = Duration::from_secs(2);
 
-/// One load.
+/// So many answers during loads are wanted in a full run: a single stall is then far from being the thousandth.
+const ENOUGH: usize = 20_000;
+/// More loads than this are not made for it.
+const MOST_LOADS: usize = 12;
+
+/// One load. Times of answers are in microseconds.
 struct Sample {
     load_ms: f64,
     idle: Vec<f64>,
@@ -32,24 +37,32 @@ struct Sample {
     control_mib: f64,
 }
 
-/// Measures so many loads as there are rounds.
+/// Measures as many loads as there are rounds, and in a full run more, until there are enough answers.
 pub(crate) async fn measure(plan: &Plan, gateway: &Gateway, keys: usize) -> anyhow::Result<Load> {
-    say(&format!("{keys} keys: full loads under traffic: {}", plan.rounds));
-    let mut samples = Vec::new();
-    for _ in 0..plan.rounds {
+    say(&format!("{keys} keys: full loads under traffic: {} or more", plan.rounds));
+    let mut samples: Vec<Sample> = Vec::new();
+    let is_enough = |samples: &[Sample]| {
+        let answers: usize = samples.iter().map(|sample| sample.loading.len()).sum();
+        plan.quick || answers >= ENOUGH || samples.len() >= MOST_LOADS
+    };
+    while samples.len() < plan.rounds || !is_enough(&samples) {
         samples.push(sample(gateway, keys, IDLE.min(plan.time * 2)).await?);
     }
     let of = |value: &dyn Fn(&Sample) -> f64| median(samples.iter().map(value));
-    let idle_p999_us = of(&|sample| quantile(&sample.idle, 0.999));
+    let all = |times: &dyn Fn(&Sample) -> &[f64]| ascending(samples.iter().flat_map(times).copied());
+    let (idle, loading) = (all(&|sample| &sample.idle), all(&|sample| &sample.loading));
+    let (idle_p999_us, loading_p999_us) = (quantile(&idle, 0.999), quantile(&loading, 0.999));
     Ok(Load {
         keys,
+        loads: samples.len(),
+        answers: loading.len(),
         load_ms: of(&|sample| sample.load_ms),
-        idle_p50_us: of(&|sample| quantile(&sample.idle, 0.5)),
+        idle_p50_us: quantile(&idle, 0.5),
         idle_p999_us,
-        loading_p50_us: of(&|sample| quantile(&sample.loading, 0.5)),
-        loading_p999_us: of(&|sample| quantile(&sample.loading, 0.999)),
-        loading_max_us: of(&|sample| quantile(&sample.loading, 1.0)),
-        ratio: of(&|sample| quantile(&sample.loading, 0.999) / quantile(&sample.idle, 0.999)),
+        loading_p50_us: quantile(&loading, 0.5),
+        loading_p999_us,
+        loading_max_us: quantile(&loading, 1.0),
+        ratio: loading_p999_us / idle_p999_us,
         envoy_mib: of(&|sample| sample.envoy_mib),
         control_mib: of(&|sample| sample.control_mib),
     })

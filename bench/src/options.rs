@@ -96,6 +96,7 @@ pub(crate) struct Options {
 /// The same with every default filled in.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
+    pub(crate) quick: bool,
     pub(crate) parts: Vec<Part>,
     pub(crate) keys: Vec<usize>,
     pub(crate) rounds: usize,
@@ -141,6 +142,7 @@ impl Options {
         let built = ["target/release/keyward", "target/debug/keyward"].map(|path| root.join(path));
         let built = built.iter().find(|path| path.is_file()).unwrap_or(&built[0]);
         Ok(Plan {
+            quick,
             parts,
             keys: sorted(or(&self.keys, keys), MOST, "keys")?,
             rounds: self.rounds.unwrap_or(if quick { 3 } else { 5 }).max(1),

@@ -67,6 +67,9 @@ pub(crate) struct Noise {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Load {
     pub(crate) keys: usize,
+    /// How many loads were made, and how many answers came during them.
+    pub(crate) loads: usize,
+    pub(crate) answers: usize,
     /// From the API call to the confirmation of the last worker.
     pub(crate) load_ms: f64,
     pub(crate) idle_p50_us: f64,

@@ -88,8 +88,9 @@ fn loads(out: &mut String, rows: &[Load]) {
     }
     let _ = writeln!(
         out,
-        "\n{:<20} {:>9} {:>10} {:>12} {:>10} {:>12} {:>9} {:>7} {:>10} {:>12}",
+        "\n{:<20} {:>7} {:>9} {:>10} {:>12} {:>10} {:>12} {:>9} {:>7} {:>10} {:>12}",
         "full load of a table",
+        "answers",
         "load ms",
         "idle p50",
         "idle p99.9",
@@ -103,8 +104,9 @@ fn loads(out: &mut String, rows: &[Load]) {
     for row in rows {
         let _ = writeln!(
             out,
-            "{:<20} {:>9.1} {:>10.0} {:>12.0} {:>10.0} {:>12.0} {:>9.0} {:>7.2} {:>10.0} {:>12.0}",
+            "{:<20} {:>7} {:>9.1} {:>10.0} {:>12.0} {:>10.0} {:>12.0} {:>9.0} {:>7.2} {:>10.0} {:>12.0}",
             format!("{} keys", row.keys),
+            row.answers,
             row.load_ms,
             row.idle_p50_us,
             row.idle_p999_us,

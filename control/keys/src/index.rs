@@ -222,7 +222,7 @@ impl KeyIndex {
                 let Some(table) = group.tables.get(list).map(Arc::clone) else { continue };
                 let before = self.tables.get(name).filter(|_| !moved.contains(name));
                 let since = before.map_or(self.revision, |before| before.since);
-                self.tables.insert(Arc::clone(name), Placed { table, since });
+                self.tables.insert(Arc::clone(name), Placed { table, since, retired: None });
             }
         }
     }

@@ -12,6 +12,9 @@ pub(crate) struct Placed {
     pub(crate) table: Arc<Table>,
     /// The revision from which on it is this one. What the table was before nobody held by this name.
     pub(crate) since: u64,
+    /// The revision up to which it has everything, where it is kept only because requests may still ask for it:
+    /// no change reaches it any more.
+    pub(crate) retired: Option<u64>,
 }
 
 // === impl Placed ===
@@ -25,6 +28,11 @@ impl Placed {
     /// Tells tables apart.
     pub(crate) fn id(&self) -> *const Table {
         Arc::as_ptr(&self.table)
+    }
+
+    /// The same, kept as it was at a revision.
+    pub(crate) fn retired_at(&self, revision: u64) -> Self {
+        Self { retired: self.retired.or(Some(revision)), ..self.clone() }
     }
 
     /// The revision up to which a state that is held by this name has everything, as far as it is known.

@@ -32,13 +32,16 @@ impl KeyView {
 
     /// Takes over from an earlier view the tables that are still wanted and have gone since: the
     /// requests of a route that is about to go must find keys, and not wait for them.
+    ///
+    /// Later changes do not reach such a table, a revocation included. So whoever holds it has what was there
+    /// before, and no more, until it is withdrawn.
     #[must_use]
     pub fn with_retired(mut self, before: &Self) -> Self {
         for name in self.wanted.values().flatten() {
             if let Some((name, table)) = before.tables.get_key_value(name.as_str())
                 && !self.tables.contains_key(name)
             {
-                self.tables.insert(Arc::clone(name), table.clone());
+                self.tables.insert(Arc::clone(name), table.retired_at(before.revision));
             }
         }
         self

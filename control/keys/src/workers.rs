@@ -44,6 +44,8 @@ pub struct Workers {
     /// The plugin configuration that each role was told last, and of which revision that is.
     configs: BTreeMap<String, u64>,
     configs_revision: u64,
+    /// The revision of which every proxy has accepted routes and whatever else xDS tells.
+    routes_revision: u64,
 }
 
 /// A worker that is connected, or was a moment ago.
@@ -180,6 +182,17 @@ impl Workers {
     pub fn on_reached(&mut self, revision: u64) {
         self.reached = self.reached.max(revision);
         self.configs_revision = self.configs_revision.max(revision);
+    }
+
+    /// Everything else that proxies are told is in force on all of them as at this revision.
+    pub fn on_routes(&mut self, revision: u64) {
+        self.routes_revision = self.routes_revision.max(revision);
+    }
+
+    /// The revision as at which routes are in force.
+    #[must_use]
+    pub fn routes_revision(&self) -> u64 {
+        self.routes_revision
     }
 
     /// Proxies are told which plugin configuration each role runs with from this revision on.

@@ -11,6 +11,7 @@
 
 mod answers;
 mod binding;
+mod in_force;
 mod report;
 mod review;
 mod start;
@@ -50,6 +51,8 @@ use crate::review::Question;
 use crate::rollout::Rollouts;
 use crate::workers::WorkersHandle;
 
+use self::in_force::InForce;
+
 /// How often a rollout is looked at while one is under way.
 const ROLLOUT_STEP: Duration = Duration::from_millis(50);
 /// What proxies say, and statuses that were stored, make news together within this time.
@@ -80,6 +83,7 @@ pub(crate) struct ControlLoop {
     objects: Objects,
     index: SharedIndex,
     rollouts: Rollouts,
+    in_force: InForce,
     translator: Translator,
     encoders: BTreeMap<String, Encoder>,
     last_good: LastGood,
@@ -130,6 +134,7 @@ impl ControlLoop {
             objects: Objects::default(),
             index: SharedIndex::default(),
             rollouts: Rollouts::default(),
+            in_force: InForce::starting(Instant::now()),
             translator: Translator::default(),
             encoders: BTreeMap::new(),
             last_good: LastGood::default(),
@@ -196,6 +201,7 @@ impl ControlLoop {
                 () = sleep_until(self.retries.next().unwrap_or_else(Instant::now)), if self.retries.next().is_some() => self.try_again(),
                 () = sleep(ROLLOUT_STEP), if self.rollouts.pending() => self.roll_out(),
                 Ok(()) = acknowledged.changed(), if self.rollouts.holds_any() => self.roll_out(),
+                () = sleep_until(self.in_force.next().unwrap_or_else(Instant::now)), if self.in_force.next().is_some() => self.look_in_force(),
                 () = sleep_until(self.report_at.unwrap_or_else(Instant::now)), if self.report_at.is_some() => self.report(),
             }
         }
@@ -218,7 +224,13 @@ impl ControlLoop {
         if !changed {
             let revision = self.revision.0;
             self.index_mut().pass(revision);
-            self.outlets.workers.change(|workers, _| workers.on_reached(revision));
+            let in_force = !self.rollouts.holds_any() && self.in_force.pass(revision);
+            self.outlets.workers.change(|workers, _| {
+                workers.on_reached(revision);
+                if in_force {
+                    workers.on_routes(revision);
+                }
+            });
             return;
         }
         self.key_changes.extend(key_changes);
@@ -320,6 +332,7 @@ impl ControlLoop {
         }
         let configs = self.told.iter().map(|(role, told)| (role.clone(), told.config_version)).collect();
         self.outlets.workers.change(|workers, _| workers.on_configs(self.revision.0, configs));
+        self.tell_in_force();
         self.proxies = Arc::new(proxies);
         let fallback = misconfigured_node(&settings);
         self.outlets.xds.set_fallback(snapshot(&fallback));

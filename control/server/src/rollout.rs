@@ -30,7 +30,7 @@ use tokio::time::Instant;
 /// Proxies that do not follow are not waited for longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What was accepted reaches all workers of a proxy within this.
-const SETTLE: Duration = Duration::from_millis(100);
+pub(crate) const SETTLE: Duration = Duration::from_millis(100);
 
 /// What is rolled out to each role.
 #[derive(Debug, Default)]

@@ -14,6 +14,10 @@ use tokio::time::{Instant, sleep_until};
 
 #[cfg(test)]
 mod tests;
+mod watched;
+
+pub(crate) use self::watched::Lost;
+use self::watched::Watched;
 
 /// While nothing happens, somebody may still be given up, and a start-up ends.
 const STEP: Duration = Duration::from_millis(200);
@@ -40,6 +44,9 @@ pub(crate) fn lack(standing: &Standing<'_>, goal: Goal) -> Option<String> {
     if let Some(missing) = standing.missing.iter().find(short) {
         let table = missing.table;
         let holds = match missing.held {
+            Some(_) if missing.retired => {
+                format!("still holds the keys of {table}, which goes once no route asks for it{away}")
+            }
             Some(_) => format!("holds the keys of {table} as at revision {}{away}", missing.complete_to),
             None => format!("does not hold the keys of {table} yet{away}"),
         };
@@ -88,14 +95,16 @@ impl WorkersHandle {
         self.changed.subscribe()
     }
 
-    /// Waits until all workers have what is asked for, but no longer than told.
-    pub(crate) async fn confirmed(&self, goal: Goal, wait: Duration) -> Confirmed {
+    /// Waits until all workers have what is asked for, but no longer than told. Says who was lost meanwhile.
+    pub(crate) async fn confirmed(&self, goal: Goal, wait: Duration) -> Lost {
         let until = Instant::now() + wait;
         let mut changed = self.changed.subscribe();
+        let mut watched = Watched::default();
         loop {
-            let confirmed = self.read(|workers, now| workers.confirmed(goal, now));
+            let (confirmed, lost) =
+                self.read(|workers, now| (workers.confirmed(goal, now), watched.look(workers, now)));
             if confirmed.by_all() || Instant::now() >= until {
-                return confirmed;
+                return lost;
             }
             tokio::select! {
                 // The sender is in this handle.
@@ -105,16 +114,23 @@ impl WorkersHandle {
         }
     }
 
-    /// How many have what is asked for, and who lacks what, in a sentence; nothing when nobody does.
-    pub(crate) fn lagging(&self, goal: Goal, wait: Duration) -> (Confirmed, Option<String>) {
+    /// How many have what is asked for, and who lacks what, in a sentence; nothing when nobody does. Who was lost
+    /// during the wait counts as a worker that has not confirmed.
+    pub(crate) fn lagging(&self, goal: Goal, wait: Duration, lost: &Lost) -> (Confirmed, Option<String>) {
         self.read(|workers, now| {
-            let confirmed = workers.confirmed(goal, now);
+            let present = workers.confirmed(goal, now);
+            let confirmed = Confirmed { workers: present.workers + lost.names.len(), ..present };
             let revision = goal.revision;
             if confirmed.by_all() {
                 return (confirmed, None);
             }
             if workers.revision() < revision {
                 return (confirmed, Some(format!("revision {revision} is not published within {wait:?}")));
+            }
+            if goal.policies && workers.routes_revision() < revision && workers.is_settled(now) {
+                let who = "not every proxy has accepted it, or routes still wait for their keys; the proxies' \
+                           status says which";
+                return (confirmed, Some(format!("revision {revision} is not in force within {wait:?}: {who}")));
             }
             if !confirmed.is_known {
                 let why = "the server has just started, and workers may still come back";
@@ -123,8 +139,10 @@ impl WorkersHandle {
                     Some(format!("revision {revision} is not confirmed within {wait:?}: {why}")),
                 );
             }
-            let mut lacks: Vec<_> =
-                workers.standings(now).filter_map(|standing| lack(&standing, goal)).collect();
+            let mut lacks: Vec<_> = lost
+                .lacks()
+                .chain(workers.standings(now).filter_map(|standing| lack(&standing, goal)))
+                .collect();
             let (behind, all) = (lacks.len(), confirmed.workers);
             lacks.truncate(MAX_NAMED);
             let more = behind - lacks.len();
@@ -150,8 +168,8 @@ impl Confirm for WorkersHandle {
         async move {
             // A key is a matter of keys alone: nobody's policies hold up its revocation.
             let goal = Goal { revision: revision.0, policies: kind.name != "Secret" };
-            self.confirmed(goal, wait).await;
-            let (Confirmed { workers, confirmed, .. }, lagging) = self.lagging(goal, wait);
+            let lost = self.confirmed(goal, wait).await;
+            let (Confirmed { workers, confirmed, .. }, lagging) = self.lagging(goal, wait, &lost);
             Confirmation { workers, confirmed, lagging }
         }
         .boxed()

@@ -6,7 +6,7 @@ use keyward_integration::stack::{Options, Sample, Stack, Traffic, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::kit::{HOST, OwnProxy, SOON, at_once, auth_config, eventually, secret, site, virtual_service};
+use crate::kit::{HOST, OwnProxy, SOON, at_once, auth_config, eventually, secret, secured, site, virtual_service};
 
 /// Two workers, and the main thread, which runs the filter as well.
 const WORKERS: usize = 3;
@@ -193,13 +193,61 @@ fn a_policy_that_was_waited_for_is_in_force_on_every_worker() {
 }
 
 #[test]
-fn an_envoy_that_dies_is_waited_for_a_moment_and_not_for_ever() {
+fn who_is_taken_off_a_list_is_refused_once_that_is_confirmed() {
+    let stack = start();
+    whole(&stack, &create(&stack, "ann", "ann-key"));
+    let path = "/apis/gateway.keyward.io/v1/namespaces/team/virtualservices/site?wait=15s";
+    for round in 0..8 {
+        let allowed = if round % 2 == 0 { json!(["steady"]) } else { json!(["steady", "ann"]) };
+        let mut options = secured();
+        options["extauth"]["allowed"] = json!({ "identities": allowed });
+        let service = virtual_service("site", &[HOST], options, &[("/", json!({}))]);
+        whole(&stack, &write(&stack, "PUT", path, Some(&service)));
+        everywhere(&stack, "ann-key", if round % 2 == 0 { Err(403) } else { Ok("ann") });
+        everywhere(&stack, "steady-key", Ok("steady"));
+    }
+}
+
+#[test]
+fn a_key_of_a_policy_that_goes_is_not_confirmed_as_revoked_while_it_opens_anything() {
+    let stack = start();
+    let services = "/apis/gateway.keyward.io/v1/namespaces/team/virtualservices";
+    for round in 0..6 {
+        let (name, key) = (format!("guest-{round}"), format!("guest-key-{round}"));
+        whole(&stack, &create(&stack, &name, &key));
+        // A second policy that selects the same, and a host that asks for it.
+        let (policy_name, host) = (format!("brief-{round}"), format!("brief-{round}.test"));
+        let mut policy = auth_config();
+        policy["metadata"]["name"] = policy_name.clone().into();
+        stack.rest().create(&policy).unwrap();
+        let options = json!({ "extauth": { "configRef": { "namespace": "team", "name": policy_name } } });
+        let service = virtual_service(&policy_name, &[&host], options, &[("/", json!({}))]);
+        whole(&stack, &write(&stack, "POST", &format!("{services}?wait=15s"), Some(&service)));
+        at_once(&stack, &host, Some(&key), Ok(&name));
+        // The policy goes and right after it the key; the route may still be on its way out.
+        stack.rest().delete("AuthConfig", "team", &policy_name).unwrap();
+        whole(&stack, &revoke(&stack, &name, "15s"));
+        for _ in 0..12 {
+            let (answer, _) = stack.send(&host, "/", &Headers::new().with("api-key", &key)).unwrap();
+            assert!(answer.status >= 400, "it still opens: {}\n{}", answer.status, stack.logs());
+        }
+        everywhere(&stack, &key, Err(401));
+    }
+}
+
+#[test]
+fn an_envoy_that_dies_is_waited_for_a_moment_and_called_lost() {
     let stack = Stack::start(Options { no_envoy: true, ..Options::default() }).unwrap();
     let own = OwnProxy::start(&stack, ROLE);
     site(&stack, &[("ann", "ann-key")]);
     whole(&stack, &create(&stack, "bob", "bob-key"));
     drop(own);
+    // It may be cut off as well as dead: nobody can tell, and who is cut off serves on.
     let proof = revoke(&stack, "bob", "20s");
+    assert_eq!((proof.synced, proof.workers, proof.confirmed), (false, WORKERS, 0), "{proof:?}");
+    assert!(proof.warning.contains("was lost meanwhile"), "{proof:?}");
+    // Nobody is there any more who could hold it.
+    let proof = revoke(&stack, "ann", "20s");
     assert_eq!((proof.synced, proof.workers), (true, 0), "{proof:?}\n{}", stack.logs());
 }
 

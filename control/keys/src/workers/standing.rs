@@ -12,7 +12,8 @@ use crate::placed::Placed;
 pub struct Goal {
     /// All keys as they are at this revision of the store, or later.
     pub revision: u64,
-    /// Also the policies: the plugin configuration that was told last.
+    /// Also what is not keys: the plugin configuration that was told last in each worker, and the routes in force
+    /// in each proxy.
     pub policies: bool,
 }
 
@@ -55,6 +56,8 @@ pub struct Missing<'a> {
     pub wanted: Version,
     /// The revision up to which what it holds has everything.
     pub complete_to: u64,
+    /// Nothing newer is to come: it goes as soon as no route asks for it.
+    pub retired: bool,
     /// Why it refused it, if it did.
     pub refused: Option<&'a Refusal>,
 }
@@ -112,10 +115,16 @@ impl Workers {
         })
     }
 
+    /// Whether whoever was there before the server has had the time to come back.
+    #[must_use]
+    pub fn is_settled(&self, now: Duration) -> bool {
+        now >= self.settled
+    }
+
     fn knows(&self, goal: Goal, now: Duration) -> bool {
         let published = self.reached >= goal.revision;
-        let told = !goal.policies || self.configs_revision >= goal.revision;
-        published && told && now >= self.settled
+        let told = !goal.policies || self.configs_revision.min(self.routes_revision) >= goal.revision;
+        published && told && self.is_settled(now)
     }
 
     fn present(&self, now: Duration) -> impl Iterator<Item = (Connection, &Worker)> {
@@ -129,14 +138,22 @@ impl Workers {
             let held = worker.held.get(name.as_ref());
             // Who waits to be told that it is the same as another table lacks it for the same reason.
             let of_same = || worker.refused.iter().find(|(other, _)| self.view.are_one(name, other));
-            if held.is_some_and(|held| held.version.checksum == table.version().checksum) {
-                return None;
-            }
+            let is_present = held.is_some_and(|held| held.version.checksum == table.version().checksum);
+            let complete_to = match table.retired {
+                None if is_present => return None,
+                // It is to go, and has what was there before that.
+                Some(revision) if is_present => revision,
+                retired => {
+                    let complete = held.map_or(0, |held| complete_to(table, *held));
+                    complete.min(retired.unwrap_or(u64::MAX))
+                }
+            };
             Some(Missing {
                 table: name,
                 held: held.map(|held| held.version),
                 wanted: table.version(),
-                complete_to: held.map_or(0, |held| complete_to(table, *held)),
+                complete_to,
+                retired: table.retired.is_some(),
                 refused: worker.refused.get(name.as_ref()).or_else(|| of_same().map(|(_, refusal)| refusal)),
             })
         })

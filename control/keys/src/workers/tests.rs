@@ -256,6 +256,29 @@ fn confirmed_is_every_table_of_every_worker() {
 }
 
 #[test]
+fn a_revocation_is_not_confirmed_by_who_still_holds_a_table_that_it_did_not_reach() {
+    let mut keys = Keys::new();
+    let before = keys.view();
+    let mut registry = Registry::default();
+    registry.publish(&before);
+    let front = registry.join("front", &[]);
+    registry.say(front, &acked(&before, ONE));
+    assert!(registry.by_all(1));
+    // The policy goes, and with it a key; a route may still ask for the policy's table.
+    keys.index.apply(2, [delete_config(ONE)]);
+    keys.index.apply(3, [crate::fixtures::delete("a/ann")]);
+    let retired = keys.view_for(&[("front", &[ONE])]).with_retired(&before);
+    registry.publish(&retired);
+    assert_eq!(registry.lacks(3), ["node-front a/one"]);
+    assert!(registry.by_all(1), "what was there before is");
+    let again = keys.view_for(&[("front", &[ONE])]).with_retired(&retired);
+    registry.publish(&again);
+    assert_eq!(registry.lacks(3), ["node-front a/one"], "however often it is kept");
+    registry.publish(&keys.view_for(&[("front", &[])]).with_retired(&again));
+    assert!(registry.by_all(3), "no route can ask for it any more");
+}
+
+#[test]
 fn policies_count_where_they_are_asked_for() {
     let mut registry = Registry::default();
     registry.publish(&Keys::new().view_for(&[]));
@@ -263,6 +286,8 @@ fn policies_count_where_they_are_asked_for() {
     let goal = Goal { revision: 1, policies: true };
     assert!(!registry.workers.confirmed(goal, registry.now).is_known, "they are not told yet");
     registry.workers.on_configs(1, BTreeMap::from([("front".to_owned(), 4)]));
+    assert!(!registry.workers.confirmed(goal, registry.now).is_known, "no proxy has accepted its routes");
+    registry.workers.on_routes(1);
     let confirmed = registry.workers.confirmed(goal, registry.now);
     assert_eq!(confirmed, Confirmed { workers: 1, confirmed: 0, is_known: true });
     let wanted = registry.workers.standings(registry.now).next().and_then(|standing| standing.config_wanted);
@@ -298,6 +323,7 @@ fn a_standing_says_who_holds_what_instead_of_what_since_when_and_why() {
             held: Some(version(&first, ONE)),
             wanted: version(&third, ONE),
             complete_to: 1,
+            retired: false,
             refused: Some(&refusal),
         }],
         config_wanted: None,

@@ -56,7 +56,12 @@ impl ControlLoop {
         }
     }
 
-    pub(super) fn on_xds_event(&mut self, StreamEvent { client, event, .. }: &StreamEvent) {
+    pub(super) fn on_xds_event(&mut self, event: &StreamEvent) {
+        self.take_answer(event);
+        self.look_in_force();
+    }
+
+    fn take_answer(&mut self, StreamEvent { client, event, .. }: &StreamEvent) {
         match event {
             XdsEvent::Connected => {
                 tracing::info!(node = %client.node_id, role = %role(&client.node_key), "proxy connected")

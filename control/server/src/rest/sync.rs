@@ -26,7 +26,7 @@ use tokio::time::Instant;
 
 use crate::published::Published;
 use crate::rollout::Waits;
-use crate::workers::{WorkersHandle, lack};
+use crate::workers::{Lost, WorkersHandle, lack};
 
 use self::types::{Types, types};
 
@@ -230,10 +230,10 @@ impl Sync {
         }
         let goal = Goal { revision, policies: true };
         let wait = question.wait.unwrap_or_default();
-        self.workers.confirmed(goal, wait).await;
-        let (confirmed, message) = self.workers.lagging(goal, wait);
+        let lost = self.workers.confirmed(goal, wait).await;
+        let (confirmed, message) = self.workers.lagging(goal, wait, &lost);
         if let (Some(message), Some(_)) = (&message, question.wait) {
-            return Err(ApiStatus::timeout(message, self.causes(goal)));
+            return Err(ApiStatus::timeout(message, self.causes(goal, &lost)));
         }
         let answer = Answer {
             kind: "Sync",
@@ -250,10 +250,11 @@ impl Sync {
     }
 
     /// Who lacks what.
-    fn causes(&self, goal: Goal) -> Vec<Cause> {
+    fn causes(&self, goal: Goal, lost: &Lost) -> Vec<Cause> {
         let cause = |message| Cause { reason: "NotConfirmed", message, field: String::new() };
         self.workers.read(|workers, now| {
-            workers.standings(now).filter_map(|standing| lack(&standing, goal)).map(cause).collect()
+            let lacks = workers.standings(now).filter_map(|standing| lack(&standing, goal));
+            lacks.chain(lost.lacks()).map(cause).collect()
         })
     }
 
