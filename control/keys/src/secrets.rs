@@ -14,6 +14,9 @@ use keyward_resource::kinds::secret::{ApiKeySecret, KeyLife, KeyProblem, Previou
 
 use crate::table::Record;
 
+/// So many entries are named in one sentence.
+const MANY: usize = 10;
+
 /// What the index keeps of a Secret.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Secret {
@@ -22,7 +25,8 @@ pub(crate) struct Secret {
     pub(crate) created: u64,
     /// The record of its present key without metadata.
     bare: Record,
-    /// The entries that a header can carry, sorted by name. Most Secrets have none.
+    /// The entries beside the key, sorted by name; without the value where no header can carry it. Most
+    /// Secrets have none.
     metadata: Box<[Entry]>,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) key: Result<Digest, KeyProblem>,
@@ -39,7 +43,7 @@ struct Previous {
 }
 
 /// A name and its value.
-type Entry = (Box<str>, Box<[u8]>);
+type Entry = (Box<str>, Option<Box<[u8]>>);
 
 /// All Secrets. A million of them are at home here, so each is kept once.
 ///
@@ -82,8 +86,8 @@ fn cut(sha256: &[u8; 32]) -> Digest {
     digest
 }
 
-fn carried((name, value): (&String, &SecretValue)) -> Option<Entry> {
-    Some((name.as_str().into(), value.header_value()?.into()))
+fn carried((name, value): (&String, &SecretValue)) -> Entry {
+    (name.as_str().into(), value.header_value().map(Into::into))
 }
 
 // === impl Secret ===
@@ -92,7 +96,7 @@ impl Secret {
     /// The entry of this name, if there is one that a header can carry.
     pub(crate) fn metadata(&self, name: &str) -> Option<&[u8]> {
         let at = self.metadata.binary_search_by(|(other, _)| other.as_ref().cmp(name)).ok()?;
-        self.metadata.get(at).map(|(_, value)| value.as_ref())
+        self.metadata.get(at)?.1.as_deref()
     }
 
     /// The keys that it holds, first the present one; none where that is of no use.
@@ -116,6 +120,17 @@ impl Secret {
         if **bare == *name.as_bytes() { Arc::clone(bare) } else { name.as_bytes().into() }
     }
 
+    /// Why its key is of no use; none where it is.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let problem = self.key.err()?;
+        let untold = self.metadata.iter().filter(|(_, value)| value.is_none());
+        let untold: Vec<String> = untold.map(|(name, _)| format!("data.{name}")).take(MANY).collect();
+        Some(match problem {
+            KeyProblem::Metadata if !untold.is_empty() => format!("{problem}: {}", untold.join(", ")),
+            _ => problem.to_string(),
+        })
+    }
+
     /// Whether it holds what no Secret can be written with: whoever reads the status of an `AuthConfig` has
     /// to know.
     pub(crate) fn is_unreadable(&self) -> bool {
@@ -132,7 +147,7 @@ impl From<ApiKeySecret> for Secret {
         Self {
             previous,
             bare: record::pack(life(&secret), &secret.meta.name, []).into(),
-            metadata: secret.metadata.iter().filter_map(carried).collect(),
+            metadata: secret.metadata.iter().map(carried).collect(),
             id: secret.meta.object_ref(),
             created: secret.meta.created,
             labels: secret.meta.labels,

@@ -66,8 +66,14 @@ impl KeyIndex {
         if secret.trailing_newline {
             reports.warn(object.clone(), "the newline at the end of data.api-key is not part of the key");
         }
-        if let Err(problem) = secret.key {
-            reports.warn(object, format!("holds no usable key and is skipped: {problem}"));
+        if let Some(problem) = secret.problem() {
+            let sentence = format!("holds no usable key and is skipped: {problem}");
+            if secret.is_unreadable() {
+                // Nobody could write it so today; without its key there is nothing of it to be served.
+                reports.reject(object, sentence);
+            } else {
+                reports.warn(object, sentence);
+            }
             return;
         }
         for ((id, _), config) in self.watched_configs() {
@@ -132,7 +138,7 @@ impl KeyIndex {
             ));
         }
         for unreadable in group.unreadable.iter().take(MANY) {
-            if let Some(problem) = self.secrets.get(unreadable).and_then(|secret| secret.key.err()) {
+            if let Some(problem) = self.secrets.get(unreadable).and_then(|secret| secret.problem()) {
                 warn(&format!("the key of Secret {unreadable} is not valid: {problem}"));
             }
         }
