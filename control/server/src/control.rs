@@ -11,6 +11,7 @@
 
 mod answers;
 mod binding;
+mod handover;
 mod report;
 mod review;
 mod start;
@@ -100,6 +101,8 @@ pub(crate) struct ControlLoop {
     remember_due: bool,
     /// When what is new is said, if anything is.
     report_at: Option<Instant>,
+    /// When a key may be somebody else's although nothing changes, if one will be.
+    hand_over_at: Option<Instant>,
     /// The reports of the last translation, without refusals.
     reports: Reports,
     /// Addresses that could not be bound, to be tried again.
@@ -142,6 +145,7 @@ impl ControlLoop {
             proxies: Arc::default(),
             remember_due: false,
             report_at: None,
+            hand_over_at: None,
             reports: Reports::default(),
             retries: Retries::default(),
             dev_mode_problem: watch::channel(None).1,
@@ -197,6 +201,7 @@ impl ControlLoop {
                 () = sleep(ROLLOUT_STEP), if self.rollouts.pending() => self.roll_out(),
                 Ok(()) = acknowledged.changed(), if self.rollouts.holds_any() => self.roll_out(),
                 () = sleep_until(self.report_at.unwrap_or_else(Instant::now)), if self.report_at.is_some() => self.report(),
+                () = sleep_until(self.hand_over_at.unwrap_or_else(Instant::now)), if self.hand_over_at.is_some() => self.hand_over(),
             }
         }
     }
@@ -276,7 +281,7 @@ impl ControlLoop {
         self.metrics.translated(begun.elapsed());
         self.last_good = last_good;
         let mut key_changes = std::mem::take(&mut self.key_changes);
-        key_changes.push(Change::Watch(settings.watched_namespaces()));
+        key_changes.extend([Change::Watch(settings.watched_namespaces()), handover::now()]);
         let now = Instant::now();
         for (role, proxy) in &mut proxies {
             // What stands in front of the filter has to change together with the filter.
@@ -324,6 +329,7 @@ impl ControlLoop {
         let fallback = misconfigured_node(&settings);
         self.outlets.xds.set_fallback(snapshot(&fallback));
 
+        self.await_end();
         self.reports = self.objects.reports();
         self.reports.merge(&reports);
         self.remember_due = true;

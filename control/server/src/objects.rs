@@ -73,11 +73,18 @@ fn read(kind: &'static Kind, record: &Record) -> Result<(Resource, Value, Revisi
     let stored = Stored::read(record).map_err(|_| "the stored object is not JSON".to_owned())?;
     // A status is no other version of what it is about.
     let content = stored.content_revision(record);
+    let (present, previous) = stored.keys_since(record);
     let mut object = stored.object;
     object["metadata"]["resourceVersion"] = content.0.to_string().into();
     match decode(kind, &object) {
         Ok(mut resource) => {
             resource.meta_mut().created = record.created.0;
+            if let Resource::ApiKeySecret(secret) = &mut resource {
+                secret.held_since = present.0;
+                if let Some(key) = &mut secret.previous {
+                    key.held_since = previous.0;
+                }
+            }
             Ok((resource, object, content))
         }
         Err(errors) => Err(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),

@@ -100,7 +100,9 @@ impl KeyIndex {
                 );
                 reports.warn(object.clone(), sentence);
             }
-            for digest in secret.keys().filter(|digest| group.shared.contains(digest)) {
+            let shares =
+                |digest: &Digest| group.shared.contains(digest) && !self.secrets.is_over(secret, digest);
+            for digest in secret.keys().filter(shares) {
                 if selection.accepts(secret) {
                     let same = self.same_key(config, &digest);
                     reports.warn(object.clone(), format!("selected by {of}: {same}"));
@@ -168,7 +170,10 @@ impl KeyIndex {
 
     /// Names the selected Secrets that hold the same key, and whose key it is.
     fn same_key(&self, config: &Config, digest: &Digest) -> String {
-        let holders: Vec<&Arc<Secret>> = config.holders(&self.secrets, digest).collect();
+        let holders: Vec<&Arc<Secret>> = config
+            .holders(&self.secrets, digest)
+            .filter(|secret| !self.secrets.is_over(secret, digest))
+            .collect();
         let names: Vec<String> = holders.iter().take(MANY).map(|secret| secret.id.to_string()).collect();
         let more = beyond(holders.len()).map(|more| format!(" and {more} more")).unwrap_or_default();
         let first = names.first().map_or("", String::as_str);

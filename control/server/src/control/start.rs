@@ -12,7 +12,7 @@ use keyward_translate::Settings;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::{ControlLoop, STORE_RETRY};
+use super::{ControlLoop, STORE_RETRY, handover};
 use crate::objects::{Effect, Objects};
 
 /// How many of the last changes are gone through again, as far as the store has them: some tenths of a
@@ -85,7 +85,7 @@ impl ControlLoop {
                 }
             }
         }
-        changes.push(self.watched_now());
+        changes.extend([self.watched_now(), handover::now()]);
         index.apply(past.0, changes);
         let mut watch = self.store.watch(past).await?;
         let mut reached = past;

@@ -33,6 +33,8 @@ pub struct ApiKeySecret {
     pub meta: Meta,
     /// The SHA-256 of the key, or why there is none.
     pub key: Result<[u8; 32], KeyProblem>,
+    /// The revision with which the key came into it. Not in the object: whoever reads a store says it.
+    pub held_since: u64,
     /// When the key is valid.
     pub life: KeyLife,
     /// The key looks like a damaged one of those that are made here, or is known by its digest alone: it may
@@ -166,7 +168,7 @@ pub(super) fn read(fields: &Object<'_>, meta: Meta, mut data: BTreeMap<String, V
         disabled: disabled.and_then(Result::ok).unwrap_or_default(),
     };
     let previous = previous.filter(|_| key.is_ok());
-    ApiKeySecret { meta, key, life, any_shape, previous, trailing_newline, metadata }
+    ApiKeySecret { meta, key, held_since: 0, life, any_shape, previous, trailing_newline, metadata }
 }
 
 /// The digest that the key itself and what is said of its digest come to.
