@@ -25,7 +25,7 @@ use std::sync::{Arc, PoisonError, RwLockWriteGuard};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use keyward_keys::{Change, KeyIndex, KeyView};
+use keyward_keys::{Change, KeyIndex, KeyView, Missing};
 use keyward_resource::{ObjectKey, Reports, State};
 use keyward_store::{Event, Revision, Store};
 use keyward_trace::SPANS;
@@ -255,7 +255,14 @@ impl ControlLoop {
         let xds = &self.outlets.xds;
         let accepted = |role: &str| answers::accepted(xds, &clients, role);
         let told = &self.told;
-        let held = |role: &str| self.outlets.workers.read(|workers, now| workers.is_ready(role, now));
+        let held = |role: &str, tables: &BTreeSet<String>| {
+            self.outlets.workers.read(|workers, now| {
+                // Any state of a table will do: what is newer follows anyway. Other tables are no matter of theirs.
+                let lacks = |missing: &Missing<'_>| missing.held.is_none() && tables.contains(missing.table);
+                let mut of_role = workers.standings(now).filter(|standing| standing.worker.role == role);
+                of_role.all(|one| one.config_wanted.is_none() && !one.missing.iter().any(lacks))
+            })
+        };
         let applied = |role: &str| {
             let Some(told) = told.get(role) else { return true };
             self.outlets.workers.read(|workers, _| {
@@ -283,11 +290,12 @@ impl ControlLoop {
         let mut key_changes = std::mem::take(&mut self.key_changes);
         key_changes.extend([Change::Watch(settings.watched_namespaces()), handover::now()]);
         let now = Instant::now();
+        let before = Arc::clone(&self.proxies);
         for (role, proxy) in &mut proxies {
             // What stands in front of the filter has to change together with the filter.
             let told = self.told.get(role);
             let may_wait = told.is_some_and(|told| told.identity_header == settings.identity_header);
-            self.rollouts.widen(proxy, may_wait, now);
+            self.rollouts.widen(proxy, before.get(role), may_wait, now);
         }
         key_changes.push(Change::Allow(allow_lists(proxies.values())));
         tracing::info_span!(target: SPANS, "keys.index", changes = key_changes.len()).in_scope(|| {
