@@ -29,7 +29,7 @@ use keyward_keys::{Change, KeyIndex, KeyView, Missing};
 use keyward_resource::{ObjectKey, Reports, State};
 use keyward_store::{Event, Revision, Store};
 use keyward_trace::SPANS;
-use keyward_translate::proxy::allow_lists;
+use keyward_translate::proxy::{Proxy, allow_lists};
 use keyward_translate::xds::{CLUSTER, ENDPOINT};
 use keyward_translate::{
     Encoder, FilterCode, LastGood, Output, Settings, Translator, XdsResources, misconfigured_node,
@@ -104,6 +104,8 @@ pub(crate) struct ControlLoop {
     /// When a key may be somebody else's although nothing changes, if one will be.
     hand_over_at: Option<Instant>,
     /// The reports of the last translation, without refusals.
+    translated: Reports,
+    /// The same, with what there is to say of objects that it does not read.
     reports: Reports,
     /// Addresses that could not be bound, to be tried again.
     retries: Retries,
@@ -146,6 +148,7 @@ impl ControlLoop {
             remember_due: false,
             report_at: None,
             hand_over_at: None,
+            translated: Reports::default(),
             reports: Reports::default(),
             retries: Retries::default(),
             dev_mode_problem: watch::channel(None).1,
@@ -207,12 +210,13 @@ impl ControlLoop {
     }
 
     fn on_events(&mut self, events: &[Event]) {
-        let mut changed = false;
+        let (mut changed, mut translated) = (false, false);
         let mut key_changes = Vec::new();
         for event in events {
             self.revision = self.revision.max(event.revision());
-            if let Effect::Changed { keys, content } = self.objects.apply(event) {
+            if let Effect::Changed { keys, content, translates } = self.objects.apply(event) {
                 changed = true;
+                translated |= translates;
                 key_changes.extend(keys);
                 if let Some(content) = content {
                     self.remembered.saw(&content);
@@ -227,7 +231,11 @@ impl ControlLoop {
             return;
         }
         self.key_changes.extend(key_changes);
-        self.publish_change();
+        if translated {
+            self.publish_change();
+        } else {
+            self.publish_keys();
+        }
     }
 
     /// Keeps the last good versions that are needed beyond a restart.
@@ -298,14 +306,7 @@ impl ControlLoop {
             self.rollouts.widen(proxy, before.get(role), may_wait, now);
         }
         key_changes.push(Change::Allow(allow_lists(proxies.values())));
-        tracing::info_span!(target: SPANS, "keys.index", changes = key_changes.len()).in_scope(|| {
-            self.index_mut().apply(self.revision.0, key_changes);
-            let wanted: BTreeMap<String, BTreeSet<String>> =
-                proxies.iter().map(|(role, proxy)| (role.clone(), proxy.tables.clone())).collect();
-            let view = self.index_mut().view(wanted).with_retired(&self.outlets.keys.borrow());
-            self.outlets.keys.send_replace(view.clone());
-            self.outlets.workers.change(|workers, now| workers.on_keys(view, now));
-        });
+        self.index_keys(key_changes, &proxies);
 
         for (role, proxy) in &proxies {
             let config = keyward_translate::filter_config(proxy, &settings);
@@ -331,16 +332,49 @@ impl ControlLoop {
             self.encoders.remove(&role);
             self.rollouts.remove(&role);
         }
-        let configs = self.told.iter().map(|(role, told)| (role.clone(), told.config_version)).collect();
-        self.outlets.workers.change(|workers, _| workers.on_configs(self.revision.0, configs));
+        self.name_configs();
         self.proxies = Arc::new(proxies);
         let fallback = misconfigured_node(&settings);
         self.outlets.xds.set_fallback(snapshot(&fallback));
 
         self.await_end();
-        self.reports = self.objects.reports();
-        self.reports.merge(&reports);
+        self.translated = reports;
         self.remember_due = true;
+        self.merge_reports();
+    }
+
+    /// Tells everybody of changed keys alone: what else is told is not made of them.
+    fn publish_keys(&mut self) {
+        let mut key_changes = std::mem::take(&mut self.key_changes);
+        key_changes.push(handover::now());
+        let proxies = Arc::clone(&self.proxies);
+        self.index_keys(key_changes, &proxies);
+        self.name_configs();
+        self.await_end();
+        self.merge_reports();
+    }
+
+    /// Brings the tables up to date, and tells of those that these proxies want.
+    fn index_keys(&self, changes: Vec<Change>, proxies: &BTreeMap<String, Proxy>) {
+        tracing::info_span!(target: SPANS, "keys.index", changes = changes.len()).in_scope(|| {
+            self.index_mut().apply(self.revision.0, changes);
+            let wanted: BTreeMap<String, BTreeSet<String>> =
+                proxies.iter().map(|(role, proxy)| (role.clone(), proxy.tables.clone())).collect();
+            let view = self.index_mut().view(wanted).with_retired(&self.outlets.keys.borrow());
+            self.outlets.keys.send_replace(view.clone());
+            self.outlets.workers.change(|workers, now| workers.on_keys(view, now));
+        });
+    }
+
+    /// Says with which plugin configuration each role runs as of this revision.
+    fn name_configs(&self) {
+        let configs = self.told.iter().map(|(role, told)| (role.clone(), told.config_version)).collect();
+        self.outlets.workers.change(|workers, _| workers.on_configs(self.revision.0, configs));
+    }
+
+    fn merge_reports(&mut self) {
+        self.reports = self.objects.reports();
+        self.reports.merge(&self.translated);
         self.report();
     }
 

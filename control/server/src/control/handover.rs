@@ -35,7 +35,7 @@ impl ControlLoop {
     /// Publishes whose the keys are now, if there is anything new.
     pub(super) fn hand_over(&mut self) {
         if self.index_mut().next_end().is_some_and(|end| end <= clock()) {
-            self.publish();
+            self.publish_keys();
         } else {
             self.await_end();
         }

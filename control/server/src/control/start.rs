@@ -107,7 +107,7 @@ impl ControlLoop {
 
     /// What a change means for the key index. Versions that may be needed later are kept.
     fn take_note(&mut self, effect: Effect) -> Option<Change> {
-        let Effect::Changed { keys, content } = effect else { return None };
+        let Effect::Changed { keys, content, .. } = effect else { return None };
         if let Some(content) = content {
             self.remembered.saw(&content);
         }
