@@ -38,6 +38,7 @@ mod selector;
 mod stored;
 mod table;
 mod target;
+mod tenure;
 mod verbs;
 mod watch;
 mod writer;

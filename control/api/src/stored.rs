@@ -4,6 +4,9 @@ use keyward_resource::{GroupVersion, Kind, present};
 use keyward_store::{Body, Record, Revision};
 use serde_json::{Map, Value, json};
 
+use crate::tenure::Tenure;
+use crate::writer::Current;
+
 /// An object as it is stored: what people wrote, its status beside it, and which of its changes was
 /// the last one that was more than a status.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +17,8 @@ pub struct Stored {
     pub status: Option<Value>,
     /// The last change of the object itself; none when that is the change that wrote this.
     content: Option<Revision>,
+    /// Since when its keys are there; none when they are since it was created.
+    tenure: Option<Tenure>,
 }
 
 /// What is stored is not the JSON of an object.
@@ -23,6 +28,8 @@ pub struct Unreadable;
 /// Where the last change of the object itself stands. No kind has a field of this name.
 const CONTENT: &str = "contentRevision";
 const STATUS: &str = "status";
+/// Where it stands since when a Secret has its keys. Secrets have no field of this name either.
+const KEYS_SINCE: &str = "keysSince";
 
 /// The metadata of an object, to be changed.
 pub(crate) fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
@@ -45,7 +52,13 @@ pub(crate) fn metadata_str<'a>(object: &'a Value, key: &str) -> &'a str {
 impl Stored {
     /// A new state of an object, to be written.
     pub(crate) fn new(object: Value, status: Option<Value>) -> Self {
-        Self { object, status, content: None }
+        Self { object, status, content: None, tenure: None }
+    }
+
+    /// The state of an object that follows this one, to be written.
+    pub(crate) fn following(current: &Current, object: Value) -> Self {
+        let tenure = Tenure::next(current, &object);
+        Self { tenure, ..Self::new(object, current.stored.status.clone()) }
     }
 
     /// Reads what the store holds.
@@ -58,7 +71,20 @@ impl Stored {
         let fields = object.as_object_mut().ok_or(Unreadable)?;
         let status = fields.remove(STATUS);
         let content = fields.remove(CONTENT).and_then(|revision| revision.as_u64()).map(Revision);
-        Ok(Self { object, status, content })
+        let tenure = fields.remove(KEYS_SINCE).as_ref().and_then(Tenure::read);
+        Ok(Self { object, status, content, tenure })
+    }
+
+    /// The changes that brought the present key of a Secret into it, and the one before that.
+    #[must_use]
+    pub fn keys_since(&self, record: &Record) -> (Revision, Revision) {
+        match self.tenure {
+            None => (record.created, record.created),
+            Some(Tenure { present, previous }) => {
+                let this = self.content_revision(record);
+                (present.unwrap_or(this), previous.unwrap_or(this))
+            }
+        }
     }
 
     /// The last change that was more than a status.
@@ -83,6 +109,9 @@ impl Stored {
             }
             if let Some(Revision(content)) = self.content {
                 fields.insert(CONTENT.to_owned(), content.into());
+            }
+            if let Some(tenure) = self.tenure {
+                fields.insert(KEYS_SINCE.to_owned(), tenure.stored());
             }
         }
         object.to_string().into_bytes().into()

@@ -127,7 +127,7 @@ codes! {
         "delegate to it from a VirtualService, by name or by its labels, or delete it";
 
     DUPLICATE_KEYS = "KW4001" "duplicate-keys" Warning
-        "Several Secrets hold the same key: the first by namespace and name is whose it is.",
+        "Several Secrets hold the same key: it is whose it was first.",
         "give each its own key: `keyward secret apikey rotate NAME`";
     SELECTS_NO_SECRET = "KW4002" "selects-no-secret" Error
         "An AuthConfig selects no Secret: every request is denied.",

@@ -39,6 +39,7 @@ fn secret(at: usize) -> Change {
     Change::PutSecret(ApiKeySecret {
         meta,
         key: Ok(key),
+        held_since: 1,
         life,
         any_shape: false,
         previous: None,

@@ -28,6 +28,7 @@ pub(crate) struct Objects {
     configs: BTreeMap<ObjectRef, AuthConfig>,
     watched: Option<BTreeSet<String>>,
     lists: AllowLists,
+    now: u64,
 }
 
 /// What there is to say about an `AuthConfig`.
@@ -54,8 +55,8 @@ pub(crate) fn id(name: &str) -> ObjectRef {
     ObjectRef::new(namespace, name)
 }
 
-/// When previous keys end.
-const END: u64 = 1_900_000_000_000;
+/// Who holds a key: whether the overlap is over, since when, and the Secret.
+type Holding<'a> = (bool, u64, &'a ApiKeySecret);
 
 /// The digest of a key; the key itself is a number.
 pub(crate) fn digest(key: u8) -> Digest {
@@ -67,6 +68,7 @@ pub(crate) fn secret(name: &str, labels: &str, key: u8) -> ApiKeySecret {
     ApiKeySecret {
         meta: meta(name, labels),
         key: Ok([key; 32]),
+        held_since: 0,
         life: KeyLife::default(),
         any_shape: false,
         previous: None,
@@ -77,7 +79,7 @@ pub(crate) fn secret(name: &str, labels: &str, key: u8) -> ApiKeySecret {
 
 /// The same with a key before the present one, which ends at a time.
 pub(crate) fn rotated(name: &str, labels: &str, key: u8, previous: u8, expires_at: u64) -> ApiKeySecret {
-    let previous = PreviousKey { key: [previous; 32], expires_at, any_shape: false };
+    let previous = PreviousKey { key: [previous; 32], held_since: 0, expires_at, any_shape: false };
     ApiKeySecret { previous: Some(previous), ..secret(name, labels, key) }
 }
 
@@ -181,12 +183,19 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
     let problem = select(vec![KeyProblem::Missing, KeyProblem::Empty, KeyProblem::ExpiresAt]);
     let refs = subsequence(&SECRETS[..], 0..=3);
     prop_oneof![
-        8 => (name.clone(), labels.clone(), 1..=4_u8).prop_map(|(name, labels, key)| put(name, labels, key)),
-        4 => (name.clone(), labels.clone(), 5..=255_u8).prop_map(|(name, labels, key)| put(name, labels, key)),
-        4 => (name.clone(), labels.clone(), 1..=4_u8, 1..=3_u8).prop_map(|(name, labels, key, by)| {
-            // Another one of the same four, mostly somebody else's too.
-            Change::PutSecret(rotated(name, labels, key, 1 + (key - 1 + by) % 4, END))
+        8 => (name.clone(), labels.clone(), 1..=4_u8, 0..4_u64).prop_map(|(name, labels, key, held_since)| {
+            Change::PutSecret(ApiKeySecret { held_since, ..secret(name, labels, key) })
         }),
+        4 => (name.clone(), labels.clone(), 5..=255_u8).prop_map(|(name, labels, key)| put(name, labels, key)),
+        4 => (name.clone(), labels.clone(), 1..=4_u8, 1..=3_u8, (1..4_u64, 0..4_u64)).prop_map(
+            |(name, labels, key, by, (end, held_since))| {
+                // Another one of the same four, mostly somebody else's too.
+                let mut secret = rotated(name, labels, key, 1 + (key - 1 + by) % 4, end * 1_000);
+                secret.previous.iter_mut().for_each(|previous| previous.held_since = held_since);
+                Change::PutSecret(secret)
+            },
+        ),
+        2 => (0..4_u64).prop_map(|now| Change::Time(now * 1_000)),
         1 => (name.clone(), labels.clone(), problem)
             .prop_map(|(name, labels, problem)| Change::PutSecret(broken(name, labels, problem))),
         4 => name.prop_map(delete),
@@ -252,6 +261,7 @@ impl Objects {
             }
             Change::Watch(namespaces) => self.watched = namespaces,
             Change::Allow(lists) => self.lists = lists,
+            Change::Time(now) => self.now = self.now.max(now),
         }
     }
 
@@ -259,7 +269,8 @@ impl Objects {
     pub(crate) fn all(&self) -> Vec<Change> {
         let secrets = self.secrets.values().cloned().map(Change::PutSecret);
         let configs = self.configs.values().cloned().map(Change::PutAuthConfig);
-        let others = [Change::Watch(self.watched.clone()), Change::Allow(self.lists.clone())];
+        let others =
+            [Change::Watch(self.watched.clone()), Change::Allow(self.lists.clone()), Change::Time(self.now)];
         secrets.chain(configs).chain(others).collect()
     }
 
@@ -290,17 +301,17 @@ impl Objects {
         let mut facts = Facts::default();
         for secret in self.selected(config) {
             facts.selected += 1;
-            match secret.key {
-                Ok(_) => {
-                    for key in keys(secret) {
-                        facts.shared.entry(cut(key)).or_default().push(secret.meta.object_ref());
-                    }
-                }
-                Err(problem) if problem.is_refused() => facts.unreadable.push(secret.meta.object_ref()),
-                Err(_) => {}
+            if secret.key.is_err_and(KeyProblem::is_refused) {
+                facts.unreadable.push(secret.meta.object_ref());
             }
         }
-        facts.shared.retain(|_, holders| holders.len() > 1);
+        for (digest, holders) in self.holders(config) {
+            let holding = holders.into_iter().filter(|(is_over, ..)| !is_over);
+            let holding: Vec<ObjectRef> = holding.map(|(.., secret)| secret.meta.object_ref()).collect();
+            if holding.len() > 1 {
+                facts.shared.insert(digest, holding);
+            }
+        }
         let refs = config.steps[0].api_key_auth.secret_refs.iter();
         let known = |id: &ObjectRef| self.secrets.contains_key(id) && self.watches(id);
         facts.missing = refs.filter(|id| !known(id)).cloned().collect();
@@ -313,26 +324,37 @@ impl Objects {
     }
 
     fn entries(&self, config: &AuthConfig) -> Entries {
-        let mut entries = Entries::new();
+        let record = |(digest, holders): (Digest, Vec<Holding<'_>>)| {
+            let (.., secret) = holders.first().expect("somebody holds it");
+            let previous = secret.previous.filter(|previous| cut(previous.key) == digest);
+            let life = Life { expires_at: previous.map(|previous| previous.expires_at), ..Life::default() };
+            (digest, text(record::pack(life, &secret.meta.name, [])))
+        };
+        self.holders(config).into_iter().map(record).collect()
+    }
+
+    /// Who holds each key that is selected; in front is whose it is.
+    fn holders(&self, config: &AuthConfig) -> BTreeMap<Digest, Vec<Holding<'_>>> {
+        let mut holders: BTreeMap<Digest, Vec<Holding<'_>>> = BTreeMap::new();
         for secret in self.selected(config) {
-            for key in keys(secret) {
-                let is_previous = secret.key != Ok(key);
-                let life = Life { expires_at: is_previous.then_some(END), ..Life::default() };
-                let record = || text(record::pack(life, &secret.meta.name, []));
-                entries.entry(cut(key)).or_insert_with(record);
+            let previous = secret.previous.map(|it| (it.key, it.expires_at <= self.now, it.held_since));
+            let present = secret.key.ok().map(|key| (key, false, secret.held_since));
+            for (key, is_over, since) in present.into_iter().chain(previous) {
+                holders.entry(cut(key)).or_default().push((is_over, since, secret));
             }
         }
-        entries
+        // Those who are alike stay sorted by namespace and name.
+        holders
+            .values_mut()
+            .for_each(|holders| holders.sort_by_key(|(is_over, since, _)| (*is_over, *since)));
+        holders
     }
 
     /// Of the keys of an `AuthConfig` those whose owner is on a list.
     fn listed(&self, config: &AuthConfig, list: &AllowList) -> Entries {
-        let mut owners: BTreeMap<Digest, &ApiKeySecret> = BTreeMap::new();
-        for secret in self.selected(config) {
-            for key in keys(secret) {
-                owners.entry(cut(key)).or_insert(secret);
-            }
-        }
+        let holders = self.holders(config).into_iter();
+        let mut owners: BTreeMap<Digest, &ApiKeySecret> =
+            holders.filter_map(|(digest, holders)| Some((digest, holders.first()?.2))).collect();
         let allowed = |owner: &ApiKeySecret| {
             let has = |(name, value)| owner.meta.labels.get(name) == Some(value);
             list.identities.contains(&owner.meta.name)
@@ -355,12 +377,6 @@ impl Objects {
             })
             .map(|(_, secret)| secret)
     }
-}
-
-/// All keys of a Secret.
-fn keys(secret: &ApiKeySecret) -> impl Iterator<Item = [u8; 32]> {
-    let previous = secret.previous.map(|previous| previous.key);
-    secret.key.into_iter().flat_map(move |key| [Some(key), previous]).flatten()
 }
 
 fn cut(sha256: [u8; 32]) -> Digest {

@@ -45,6 +45,8 @@ pub enum Change {
     /// From now on only the Secrets and `AuthConfig`s of these namespaces count; `None` means all.
     /// Those of others are kept, and count again when their namespace is watched again.
     Watch(Option<BTreeSet<String>>),
+    /// It is as late as this, in milliseconds since 1970: a previous key that has ended is free for others.
+    Time(u64),
     /// From now on these lists of who is allowed are in use, and no others.
     Allow(AllowLists),
 }
@@ -165,6 +167,7 @@ impl KeyIndex {
                         touched.anew.extend(self.groups.keys().cloned());
                     }
                 }
+                Change::Time(now) => touched.digests.extend(self.secrets.pass(now)),
                 Change::Allow(lists) => self.allow(lists, &mut touched),
             }
         }
@@ -364,6 +367,13 @@ impl KeyIndex {
         }
     }
 
+    /// When there is something to be done although nothing changes: so late a previous key ends that somebody
+    /// else holds too. In milliseconds since 1970, to be told as [`Change::Time`].
+    #[must_use]
+    pub fn next_end(&self) -> Option<u64> {
+        self.secrets.next_end()
+    }
+
     fn group(&self, config: &Config) -> Option<&Group> {
         self.groups.get(config.selection.as_ref()?)
     }
@@ -388,7 +398,7 @@ impl Config {
         self.lists.iter().map(|list| &list.table).chain([&self.table])
     }
 
-    /// The accepted Secrets that hold a key. The first one is the identity.
+    /// The accepted Secrets that hold a key, who held it first in front: that one is the identity.
     fn holders<'a>(&self, secrets: &'a Secrets, digest: &Digest) -> impl Iterator<Item = &'a Arc<Secret>> {
         let selection = self.selection.as_ref();
         secrets.holders(digest).filter(move |secret| selection.is_some_and(|it| it.accepts(secret)))

@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +15,9 @@ use keyward_resource::kinds::secret::{ApiKeySecret, KeyLife, KeyProblem, Previou
 
 use crate::table::Record;
 
+/// So many entries are named in one sentence.
+const MANY: usize = 10;
+
 /// What the index keeps of a Secret.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Secret {
@@ -22,10 +26,13 @@ pub(crate) struct Secret {
     pub(crate) created: u64,
     /// The record of its present key without metadata.
     bare: Record,
-    /// The entries that a header can carry, sorted by name. Most Secrets have none.
-    metadata: Box<[Entry]>,
+    /// The entries beside the key, sorted by name; without the value where no header can carry it. Most
+    /// Secrets have none.
+    metadata: Box<[Datum]>,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) key: Result<Digest, KeyProblem>,
+    /// The revision with which its present key came into it.
+    since: u64,
     /// The key before the present one. Few have one.
     previous: Option<Box<Previous>>,
     pub(crate) trailing_newline: bool,
@@ -35,11 +42,27 @@ pub(crate) struct Secret {
 #[derive(PartialEq, Eq)]
 struct Previous {
     key: Digest,
+    since: u64,
+    /// In milliseconds since 1970.
+    expires_at: u64,
     bare: Record,
 }
 
+/// How early a Secret has one of its keys: of several that hold the same the lowest has it.
+///
+/// Who held it first has it, whatever the name, and also while it is disabled, expired or not yet valid there:
+/// what somebody has stopped is not for somebody else to start again. Only a previous key whose overlap is over
+/// comes behind all others: its Secret has let go of it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank<'a> {
+    is_over: bool,
+    since: u64,
+    created: u64,
+    id: &'a ObjectRef,
+}
+
 /// A name and its value.
-type Entry = (Box<str>, Box<[u8]>);
+type Datum = (Box<str>, Option<Box<[u8]>>);
 
 /// All Secrets. A million of them are at home here, so each is kept once.
 ///
@@ -49,6 +72,10 @@ type Entry = (Box<str>, Box<[u8]>);
 pub(crate) struct Secrets {
     by_id: BTreeSet<ById>,
     by_digest: HashMap<Digest, Holders>,
+    /// The keys that several hold.
+    contested: BTreeSet<Digest>,
+    /// The time, in milliseconds since 1970, as far as it was told.
+    now: u64,
     unwatched: BTreeSet<ById>,
     /// `None` when all are.
     namespaces: Option<BTreeSet<String>>,
@@ -82,8 +109,8 @@ fn cut(sha256: &[u8; 32]) -> Digest {
     digest
 }
 
-fn carried((name, value): (&String, &SecretValue)) -> Option<Entry> {
-    Some((name.as_str().into(), value.header_value()?.into()))
+fn carried((name, value): (&String, &SecretValue)) -> Datum {
+    (name.as_str().into(), value.header_value().map(Into::into))
 }
 
 // === impl Secret ===
@@ -92,7 +119,7 @@ impl Secret {
     /// The entry of this name, if there is one that a header can carry.
     pub(crate) fn metadata(&self, name: &str) -> Option<&[u8]> {
         let at = self.metadata.binary_search_by(|(other, _)| other.as_ref().cmp(name)).ok()?;
-        self.metadata.get(at).map(|(_, value)| value.as_ref())
+        self.metadata.get(at)?.1.as_deref()
     }
 
     /// The keys that it holds, first the present one; none where that is of no use.
@@ -103,10 +130,23 @@ impl Secret {
 
     /// The record of one of its keys without metadata, in the form in which tables share it.
     pub(crate) fn bare(&self, key: &Digest) -> &Record {
-        match &self.previous {
-            Some(previous) if previous.key == *key && self.key != Ok(*key) => &previous.bare,
-            _ => &self.bare,
-        }
+        self.previous(key).map_or(&self.bare, |previous| &previous.bare)
+    }
+
+    /// Its previous key, if this is the one.
+    fn previous(&self, key: &Digest) -> Option<&Previous> {
+        self.previous.as_deref().filter(|previous| previous.key == *key && self.key != Ok(*key))
+    }
+
+    /// How early it has one of its keys, at a time.
+    pub(crate) fn rank(&self, key: &Digest, now: u64) -> Rank<'_> {
+        let is_over = self.previous(key).is_some_and(|previous| previous.expires_at <= now);
+        Rank { is_over, since: self.since(key), created: self.created, id: &self.id }
+    }
+
+    /// The revision with which one of its keys came into it.
+    pub(crate) fn since(&self, key: &Digest) -> u64 {
+        self.previous(key).map_or(self.since, |previous| previous.since)
     }
 
     /// The record of one of its keys that says whose it is and nothing else.
@@ -114,6 +154,17 @@ impl Secret {
         let bare = self.bare(key);
         let name = self.id.name.as_str();
         if **bare == *name.as_bytes() { Arc::clone(bare) } else { name.as_bytes().into() }
+    }
+
+    /// Why its key is of no use; none where it is.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let problem = self.key.err()?;
+        let untold = self.metadata.iter().filter(|(_, value)| value.is_none());
+        let untold: Vec<String> = untold.map(|(name, _)| format!("data.{name}")).take(MANY).collect();
+        Some(match problem {
+            KeyProblem::Metadata if !untold.is_empty() => format!("{problem}: {}", untold.join(", ")),
+            _ => problem.to_string(),
+        })
     }
 
     /// Whether it holds what no Secret can be written with: whoever reads the status of an `AuthConfig` has
@@ -127,14 +178,16 @@ impl From<ApiKeySecret> for Secret {
     fn from(secret: ApiKeySecret) -> Self {
         let previous = secret.previous.as_ref().map(|previous| {
             let bare = record::pack(life_of_previous(&secret, previous), &secret.meta.name, []).into();
-            Box::new(Previous { key: cut(&previous.key), bare })
+            let PreviousKey { key, held_since: since, expires_at, .. } = previous;
+            Box::new(Previous { key: cut(key), since: *since, expires_at: *expires_at, bare })
         });
         Self {
             previous,
             bare: record::pack(life(&secret), &secret.meta.name, []).into(),
-            metadata: secret.metadata.iter().filter_map(carried).collect(),
+            metadata: secret.metadata.iter().map(carried).collect(),
             id: secret.meta.object_ref(),
             created: secret.meta.created,
+            since: secret.held_since,
             labels: secret.meta.labels,
             key: secret.key.map(|sha256| cut(&sha256)),
             trailing_newline: secret.trailing_newline,
@@ -165,14 +218,39 @@ impl Secrets {
         self.by_id.iter().map(|secret| &secret.0)
     }
 
-    /// The Secrets that hold a key, by namespace and name.
+    /// The Secrets that hold a key, by [`Rank`].
     pub(crate) fn holders(&self, digest: &Digest) -> impl Iterator<Item = &Arc<Secret>> {
-        let (one, many) = match self.by_digest.get(digest) {
-            None => (None, None),
-            Some(Holders::One(one)) => (Some(one), None),
-            Some(Holders::Many(many)) => (None, Some(many)),
+        let (one, mut many) = match self.by_digest.get(digest) {
+            None => (None, Vec::new()),
+            Some(Holders::One(one)) => (Some(&one.0), Vec::new()),
+            Some(Holders::Many(many)) => (None, many.iter().map(|secret| &secret.0).collect()),
         };
-        one.into_iter().chain(many.into_iter().flatten()).map(|secret| &secret.0)
+        many.sort_by(|one, other| one.rank(digest, self.now).cmp(&other.rank(digest, self.now)));
+        one.into_iter().chain(many)
+    }
+
+    /// Whether a Secret has let go of a key of its own: its overlap is over.
+    pub(crate) fn is_over(&self, secret: &Secret, digest: &Digest) -> bool {
+        secret.rank(digest, self.now).is_over
+    }
+
+    /// It is as late as this, in milliseconds since 1970. The keys that somebody else may have now; a clock
+    /// that was set back changes nothing.
+    pub(crate) fn pass(&mut self, now: u64) -> Vec<Digest> {
+        let before = self.now;
+        self.now = before.max(now);
+        let ended = |digest: &&Digest| self.ends(digest).any(|end| before < end && end <= self.now);
+        self.contested.iter().filter(ended).copied().collect()
+    }
+
+    /// When the next key that several hold ends for one of them. Costs time in the number of such keys.
+    pub(crate) fn next_end(&self) -> Option<u64> {
+        self.contested.iter().flat_map(|digest| self.ends(digest)).filter(|end| *end > self.now).min()
+    }
+
+    /// When a key ends that is somebody's previous one.
+    fn ends(&self, digest: &Digest) -> impl Iterator<Item = u64> {
+        self.holders(digest).filter_map(|secret| Some(secret.previous(digest)?.expires_at))
     }
 
     /// Whether a namespace is watched.
@@ -223,10 +301,13 @@ impl Secrets {
             return before;
         }
         for digest in secret.0.keys() {
-            self.by_digest
-                .entry(digest)
-                .and_modify(|holders| holders.add(secret.clone()))
-                .or_insert_with(|| Holders::One(secret.clone()));
+            match self.by_digest.entry(digest) {
+                Entry::Vacant(vacant) => drop(vacant.insert(Holders::One(secret.clone()))),
+                Entry::Occupied(mut holders) => {
+                    holders.get_mut().add(secret.clone());
+                    self.contested.insert(digest);
+                }
+            }
         }
         self.by_id.insert(secret);
         before
@@ -237,10 +318,12 @@ impl Secrets {
         self.unwatched.remove(id);
         let before = self.by_id.take(id)?.0;
         for digest in before.keys() {
-            if let Some(holders) = self.by_digest.get_mut(&digest)
-                && !holders.remove(id)
-            {
+            let left = self.by_digest.get_mut(&digest).map_or(0, |holders| holders.remove(id));
+            if left == 0 {
                 self.by_digest.remove(&digest);
+            }
+            if left < 2 {
+                self.contested.remove(&digest);
             }
         }
         Some(before)
@@ -259,13 +342,13 @@ impl Holders {
         }
     }
 
-    /// Takes one out; whether any is left.
-    fn remove(&mut self, id: &ObjectRef) -> bool {
+    /// Takes one out; how many are left.
+    fn remove(&mut self, id: &ObjectRef) -> usize {
         match self {
-            Self::One(_) => false,
+            Self::One(_) => 0,
             Self::Many(many) => {
                 many.remove(id);
-                !many.is_empty()
+                many.len()
             }
         }
     }

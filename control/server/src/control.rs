@@ -11,6 +11,7 @@
 
 mod answers;
 mod binding;
+mod handover;
 mod in_force;
 mod report;
 mod review;
@@ -25,11 +26,11 @@ use std::sync::{Arc, PoisonError, RwLockWriteGuard};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use keyward_keys::{Change, KeyIndex, KeyView};
+use keyward_keys::{Change, KeyIndex, KeyView, Missing};
 use keyward_resource::{ObjectKey, Reports, State};
 use keyward_store::{Event, Revision, Store};
 use keyward_trace::SPANS;
-use keyward_translate::proxy::allow_lists;
+use keyward_translate::proxy::{Proxy, allow_lists};
 use keyward_translate::xds::{CLUSTER, ENDPOINT};
 use keyward_translate::{
     Encoder, FilterCode, LastGood, Output, Settings, Translator, XdsResources, misconfigured_node,
@@ -104,7 +105,11 @@ pub(crate) struct ControlLoop {
     remember_due: bool,
     /// When what is new is said, if anything is.
     report_at: Option<Instant>,
+    /// When a key may be somebody else's although nothing changes, if one will be.
+    hand_over_at: Option<Instant>,
     /// The reports of the last translation, without refusals.
+    translated: Reports,
+    /// The same, with what there is to say of objects that it does not read.
     reports: Reports,
     /// Addresses that could not be bound, to be tried again.
     retries: Retries,
@@ -147,6 +152,8 @@ impl ControlLoop {
             proxies: Arc::default(),
             remember_due: false,
             report_at: None,
+            hand_over_at: None,
+            translated: Reports::default(),
             reports: Reports::default(),
             retries: Retries::default(),
             dev_mode_problem: watch::channel(None).1,
@@ -203,17 +210,19 @@ impl ControlLoop {
                 Ok(()) = acknowledged.changed(), if self.rollouts.holds_any() => self.roll_out(),
                 () = sleep_until(self.in_force.next().unwrap_or_else(Instant::now)), if self.in_force.next().is_some() => self.look_in_force(),
                 () = sleep_until(self.report_at.unwrap_or_else(Instant::now)), if self.report_at.is_some() => self.report(),
+                () = sleep_until(self.hand_over_at.unwrap_or_else(Instant::now)), if self.hand_over_at.is_some() => self.hand_over(),
             }
         }
     }
 
     fn on_events(&mut self, events: &[Event]) {
-        let mut changed = false;
+        let (mut changed, mut translated) = (false, false);
         let mut key_changes = Vec::new();
         for event in events {
             self.revision = self.revision.max(event.revision());
-            if let Effect::Changed { keys, content } = self.objects.apply(event) {
+            if let Effect::Changed { keys, content, translates } = self.objects.apply(event) {
                 changed = true;
+                translated |= translates;
                 key_changes.extend(keys);
                 if let Some(content) = content {
                     self.remembered.saw(&content);
@@ -224,17 +233,16 @@ impl ControlLoop {
         if !changed {
             let revision = self.revision.0;
             self.index_mut().pass(revision);
-            let in_force = !self.rollouts.holds_any() && self.in_force.pass(revision);
-            self.outlets.workers.change(|workers, _| {
-                workers.on_reached(revision);
-                if in_force {
-                    workers.on_routes(revision);
-                }
-            });
+            self.outlets.workers.change(|workers, _| workers.on_reached(revision));
+            self.pass_in_force();
             return;
         }
         self.key_changes.extend(key_changes);
-        self.publish_change();
+        if translated {
+            self.publish_change();
+        } else {
+            self.publish_keys();
+        }
     }
 
     /// Keeps the last good versions that are needed beyond a restart.
@@ -262,7 +270,14 @@ impl ControlLoop {
         let xds = &self.outlets.xds;
         let accepted = |role: &str| answers::accepted(xds, &clients, role);
         let told = &self.told;
-        let held = |role: &str| self.outlets.workers.read(|workers, now| workers.is_ready(role, now));
+        let held = |role: &str, tables: &BTreeSet<String>| {
+            self.outlets.workers.read(|workers, now| {
+                // Any state of a table will do: what is newer follows anyway. Other tables are no matter of theirs.
+                let lacks = |missing: &Missing<'_>| missing.held.is_none() && tables.contains(missing.table);
+                let mut of_role = workers.standings(now).filter(|standing| standing.worker.role == role);
+                of_role.all(|one| one.config_wanted.is_none() && !one.missing.iter().any(lacks))
+            })
+        };
         let applied = |role: &str| {
             let Some(told) = told.get(role) else { return true };
             self.outlets.workers.read(|workers, _| {
@@ -288,23 +303,17 @@ impl ControlLoop {
         self.metrics.translated(begun.elapsed());
         self.last_good = last_good;
         let mut key_changes = std::mem::take(&mut self.key_changes);
-        key_changes.push(Change::Watch(settings.watched_namespaces()));
+        key_changes.extend([Change::Watch(settings.watched_namespaces()), handover::now()]);
         let now = Instant::now();
+        let before = Arc::clone(&self.proxies);
         for (role, proxy) in &mut proxies {
             // What stands in front of the filter has to change together with the filter.
             let told = self.told.get(role);
             let may_wait = told.is_some_and(|told| told.identity_header == settings.identity_header);
-            self.rollouts.widen(proxy, may_wait, now);
+            self.rollouts.widen(proxy, before.get(role), may_wait, now);
         }
         key_changes.push(Change::Allow(allow_lists(proxies.values())));
-        tracing::info_span!(target: SPANS, "keys.index", changes = key_changes.len()).in_scope(|| {
-            self.index_mut().apply(self.revision.0, key_changes);
-            let wanted: BTreeMap<String, BTreeSet<String>> =
-                proxies.iter().map(|(role, proxy)| (role.clone(), proxy.tables.clone())).collect();
-            let view = self.index_mut().view(wanted).with_retired(&self.outlets.keys.borrow());
-            self.outlets.keys.send_replace(view.clone());
-            self.outlets.workers.change(|workers, now| workers.on_keys(view, now));
-        });
+        self.index_keys(key_changes, &proxies);
 
         for (role, proxy) in &proxies {
             let config = keyward_translate::filter_config(proxy, &settings);
@@ -330,16 +339,51 @@ impl ControlLoop {
             self.encoders.remove(&role);
             self.rollouts.remove(&role);
         }
-        let configs = self.told.iter().map(|(role, told)| (role.clone(), told.config_version)).collect();
-        self.outlets.workers.change(|workers, _| workers.on_configs(self.revision.0, configs));
+        self.name_configs();
         self.tell_in_force();
         self.proxies = Arc::new(proxies);
         let fallback = misconfigured_node(&settings);
         self.outlets.xds.set_fallback(snapshot(&fallback));
 
-        self.reports = self.objects.reports();
-        self.reports.merge(&reports);
+        self.await_end();
+        self.translated = reports;
         self.remember_due = true;
+        self.merge_reports();
+    }
+
+    /// Tells everybody of changed keys alone: what else is told is not made of them.
+    fn publish_keys(&mut self) {
+        let mut key_changes = std::mem::take(&mut self.key_changes);
+        key_changes.push(handover::now());
+        let proxies = Arc::clone(&self.proxies);
+        self.index_keys(key_changes, &proxies);
+        self.name_configs();
+        self.pass_in_force();
+        self.await_end();
+        self.merge_reports();
+    }
+
+    /// Brings the tables up to date, and tells of those that these proxies want.
+    fn index_keys(&self, changes: Vec<Change>, proxies: &BTreeMap<String, Proxy>) {
+        tracing::info_span!(target: SPANS, "keys.index", changes = changes.len()).in_scope(|| {
+            self.index_mut().apply(self.revision.0, changes);
+            let wanted: BTreeMap<String, BTreeSet<String>> =
+                proxies.iter().map(|(role, proxy)| (role.clone(), proxy.tables.clone())).collect();
+            let view = self.index_mut().view(wanted).with_retired(&self.outlets.keys.borrow());
+            self.outlets.keys.send_replace(view.clone());
+            self.outlets.workers.change(|workers, now| workers.on_keys(view, now));
+        });
+    }
+
+    /// Says with which plugin configuration each role runs as of this revision.
+    fn name_configs(&self) {
+        let configs = self.told.iter().map(|(role, told)| (role.clone(), told.config_version)).collect();
+        self.outlets.workers.change(|workers, _| workers.on_configs(self.revision.0, configs));
+    }
+
+    fn merge_reports(&mut self) {
+        self.reports = self.objects.reports();
+        self.reports.merge(&self.translated);
         self.report();
     }
 

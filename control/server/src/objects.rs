@@ -52,6 +52,9 @@ pub(crate) enum Effect {
         keys: Option<Change>,
         /// The object as it is now; none when it is gone or cannot be read.
         content: Option<Content>,
+        /// What translation reads is another than before. It reads no API keys, so of most changes of Secrets
+        /// it would make what is told already.
+        translates: bool,
     },
 }
 
@@ -73,11 +76,18 @@ fn read(kind: &'static Kind, record: &Record) -> Result<(Resource, Value, Revisi
     let stored = Stored::read(record).map_err(|_| "the stored object is not JSON".to_owned())?;
     // A status is no other version of what it is about.
     let content = stored.content_revision(record);
+    let (present, previous) = stored.keys_since(record);
     let mut object = stored.object;
     object["metadata"]["resourceVersion"] = content.0.to_string().into();
     match decode(kind, &object) {
         Ok(mut resource) => {
             resource.meta_mut().created = record.created.0;
+            if let Resource::ApiKeySecret(secret) = &mut resource {
+                secret.held_since = present.0;
+                if let Some(key) = &mut secret.previous {
+                    key.held_since = previous.0;
+                }
+            }
             Ok((resource, object, content))
         }
         Err(errors) => Err(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
@@ -205,8 +215,9 @@ impl Objects {
             Event::Put { record, .. } => self.put(record),
             Event::Delete { key, .. } => {
                 let Some(kind) = kind::by_name(&key.kind) else { return Effect::None };
-                let keys = self.remove(&ObjectKey::new(kind.name, &key.namespace, &key.name));
-                Effect::Changed { keys, content: None }
+                let object = ObjectKey::new(kind.name, &key.namespace, &key.name);
+                let translates = self.is_translated(&object);
+                Effect::Changed { keys: self.remove(&object), content: None, translates }
             }
         }
     }
@@ -224,7 +235,7 @@ impl Objects {
                 self.versions.insert(key.clone(), Version { content: written, generation: 0, written });
                 self.input.withheld.insert(key.clone());
                 self.broken.insert(key, why);
-                return Effect::Changed { keys, content: None };
+                return Effect::Changed { keys, content: None, translates: true };
             }
         };
         let generation = resource.meta().generation;
@@ -234,6 +245,8 @@ impl Objects {
             self.versions.insert(key, version);
             return Effect::None;
         }
+        let is_key = matches!(resource, Resource::ApiKeySecret(_));
+        let translates = !is_key || self.is_translated(&key);
         self.broken.remove(&key);
         self.refused.remove(&key);
         self.input.withheld.remove(&key);
@@ -242,7 +255,15 @@ impl Objects {
         }
         let keys = self.take(key.clone(), resource, &object);
         let content = Content { object: key, value: object, revision: content, created: record.created };
-        Effect::Changed { keys, content: Some(content) }
+        Effect::Changed { keys, content: Some(content), translates }
+    }
+
+    /// Whether translation knows of an object as it was until now.
+    fn is_translated(&self, object: &ObjectKey) -> bool {
+        object.kind != "Secret"
+            || self.input.tls_secrets.contains_key(&object.object_ref())
+            || self.input.withheld.contains(object)
+            || self.broken.contains_key(object)
     }
 
     fn take(&mut self, key: ObjectKey, resource: Resource, object: &Value) -> Option<Change> {
@@ -325,5 +346,48 @@ impl Objects {
             _ => {}
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyward_store::Key;
+    use serde_json::json;
+
+    use super::*;
+
+    fn record(kind: &str, revision: u64, mut object: Value) -> Record {
+        object["metadata"] = json!({ "namespace": "team", "name": "a" });
+        object["kind"] = kind.into();
+        object["apiVersion"] = kind::by_name(kind).expect("a kind").api_version().into();
+        Record {
+            key: Key::new(kind, "team", "a"),
+            revision: Revision(revision),
+            created: Revision(1),
+            body: object.to_string().into_bytes().into(),
+        }
+    }
+
+    fn translates(effect: &Effect) -> bool {
+        matches!(effect, Effect::Changed { translates: true, .. })
+    }
+
+    #[test]
+    fn a_change_of_an_api_key_is_none_of_what_is_translated() {
+        let key = |text: &str| json!({ "type": KEY_TYPE, "data": { "api-key": text } });
+        let opaque = json!({ "type": "Opaque", "data": { "api-key": "b25l" } });
+        let mut objects = Objects::default();
+        assert!(!translates(&objects.put(&record("Secret", 1, key("b25l")))));
+        assert!(!translates(&objects.put(&record("Secret", 2, key("dHdv")))));
+        let last = record("Secret", 2, key("dHdv"));
+        let gone = Event::Delete { key: last.key.clone(), revision: Revision(3), last };
+        assert!(!translates(&objects.apply(&gone)));
+        // What cannot be read, and what comes after it.
+        assert!(translates(&objects.put(&record("Secret", 4, json!({ "data": "none" })))));
+        assert!(translates(&objects.put(&record("Secret", 5, key("b25l")))));
+        assert!(!translates(&objects.put(&record("Secret", 6, key("dHdv")))));
+        assert!(translates(&objects.put(&record("Secret", 7, opaque))));
+        let spec = json!({ "spec": { "configs": [{ "apiKeyAuth": { "labelSelector": { "team": "x" } } }] } });
+        assert!(translates(&objects.put(&record("AuthConfig", 8, spec))));
     }
 }

@@ -16,8 +16,13 @@
 //! A change that needs no policy and no table that was not there begins with its routes. One that does
 //! keeps the old routes for as long as its keys are on their way, so that nobody meets a route whose
 //! keys have not come; a change of what is told already, such as a policy that is gone, is not kept
-//! back. And a request may still be on the old route when the policy or the table that it needs would
+//! back. Waited for are those policies and tables that are new and that a route asks for, and no others: a
+//! worker that has no room for other keys keeps nobody waiting. While routes wait, all routes of the role do,
+//! as one that is there before another may take over what was that one's; so a change that takes something
+//! away ([`closes`]) makes the wait a brief one. And a request may still be on the old route when the policy or the table that it needs would
 //! go, so these go last. No wait is for ever.
+
+mod closing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -27,8 +32,13 @@ use keyward_resource::kinds::options::AllowList;
 use keyward_translate::proxy::Proxy;
 use tokio::time::Instant;
 
+use closing::closes;
+
 /// Proxies that do not follow are not waited for longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Where a change takes something away, routes wait for no longer than this: keys take milliseconds, unless a
+/// worker is stuck.
+const BRIEFLY: Duration = Duration::from_secs(1);
 /// What was accepted reaches all workers of a proxy within this.
 pub(crate) const SETTLE: Duration = Duration::from_millis(100);
 
@@ -47,6 +57,15 @@ struct Rollout {
     tables: BTreeSet<String>,
     /// Behind some of the tables.
     allow_lists: BTreeMap<String, AllowList>,
+    /// What routes wait for.
+    lacking: Lacking,
+}
+
+/// What routes need that was not told before.
+#[derive(Debug, Default)]
+struct Lacking {
+    policies: BTreeSet<String>,
+    tables: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,6 +74,7 @@ enum Stage {
     Settled,
     Keys {
         since: Instant,
+        until: Instant,
     },
     Routes(Wait),
     Policies(Wait),
@@ -107,7 +127,7 @@ impl Rollouts {
     pub(crate) fn waits(&self) -> BTreeMap<String, Waits> {
         let waits = |(role, rollout): (&String, &Rollout)| {
             let since = match rollout.stage {
-                Stage::Keys { since } => Some(since),
+                Stage::Keys { since, .. } => Some(since),
                 _ => None,
             };
             (role.clone(), Waits { since, ..rollout.waits })
@@ -120,17 +140,18 @@ impl Rollouts {
     /// A policy that a route asks for and does not get stays away: its `AuthConfig` is gone or
     /// rejected, and from now on denies.
     ///
-    /// Where the proxy needs what its role was not told before, and `may_wait`, its routes wait for it.
-    pub(crate) fn widen(&mut self, proxy: &mut Proxy, may_wait: bool, now: Instant) {
+    /// Where the proxy needs what its role was not told before, and `may_wait`, its routes wait for it; only
+    /// briefly where something of what was there `before` is taken away.
+    pub(crate) fn widen(&mut self, proxy: &mut Proxy, before: Option<&Proxy>, may_wait: bool, now: Instant) {
         let asked_for: BTreeSet<String> =
             proxy.routes().filter_map(|route| route.auth.auth_id()).map(str::to_owned).collect();
         let is_known = self.roles.contains_key(&proxy.role);
         let rollout = self.roles.entry(proxy.role.clone()).or_default();
-        let is_new = proxy.policies.keys().any(|id| !rollout.policies.contains_key(id))
-            || !proxy.tables.is_subset(&rollout.tables);
-        if is_known && is_new && may_wait && !matches!(rollout.stage, Stage::Keys { .. }) {
-            rollout.stage = Stage::Keys { since: now };
-            rollout.waits.count += 1;
+        rollout.wait(proxy, is_known && may_wait, now);
+        if let Stage::Keys { until, .. } = &mut rollout.stage
+            && before.is_some_and(|before| closes(before, proxy))
+        {
+            *until = (*until).min(now + BRIEFLY);
         }
         let needed = (proxy.policies.len(), proxy.tables.len());
         if matches!(rollout.stage, Stage::Keys { .. } | Stage::Routes(_)) {
@@ -163,29 +184,28 @@ impl Rollouts {
 
     /// Looks whether what is waited for is there; says whether to publish again.
     ///
-    /// `keys_held` tells of a role whether all its workers hold what it was told, `routes_accepted` whether
+    /// `keys_held` tells of a role whether all its workers hold these tables, and the policies, `routes_accepted` whether
     /// all its proxies have accepted what was published last, `policies_applied` whether all its workers
     /// run with the last plugin configuration.
     pub(crate) fn advance(
         &mut self,
         now: Instant,
-        keys_held: impl Fn(&str) -> bool,
+        keys_held: impl Fn(&str, &BTreeSet<String>) -> bool,
         routes_accepted: impl Fn(&str) -> bool,
         policies_applied: impl Fn(&str) -> bool,
     ) -> bool {
         let mut publish = false;
         for (role, rollout) in &mut self.roles {
-            rollout.stage = match rollout.stage {
+            let stage = match rollout.stage {
                 Stage::Settled => continue,
-                Stage::Keys { since } => {
-                    let (held, waited) = (keys_held(role), now.saturating_duration_since(since));
-                    if held || waited >= PATIENCE {
+                Stage::Keys { since, until } => {
+                    let held = keys_held(role, &rollout.lacking.tables);
+                    if held || now >= until {
                         publish = true;
-                        rollout.waits.longest = rollout.waits.longest.max(waited);
                         rollout.waits.expired += u64::from(!held);
-                        Stage::Routes(Wait::new(now))
+                        rollout.end_wait(since, now)
                     } else {
-                        Stage::Keys { since }
+                        Stage::Keys { since, until }
                     }
                 }
                 Stage::Routes(mut wait) => {
@@ -205,8 +225,43 @@ impl Rollouts {
                     }
                 }
             };
+            rollout.stage = stage;
         }
         publish
+    }
+}
+
+// === impl Rollout ===
+
+impl Rollout {
+    /// Waits for what this proxy needs and was not told before, or no more for what it needs no more.
+    fn wait(&mut self, proxy: &Proxy, may_begin: bool, now: Instant) {
+        let waiting = match self.stage {
+            Stage::Keys { since, .. } => Some(since),
+            _ => None,
+        };
+        let Self { lacking: Lacking { policies, tables }, .. } = self;
+        if may_begin || waiting.is_some() {
+            policies.extend(proxy.policies.keys().filter(|id| !self.policies.contains_key(*id)).cloned());
+            tables.extend(proxy.tables.difference(&self.tables).cloned());
+        }
+        policies.retain(|id| proxy.policies.contains_key(id));
+        tables.retain(|table| proxy.tables.contains(table));
+        let lacks_nothing = policies.is_empty() && tables.is_empty();
+        match waiting {
+            None if !lacks_nothing => {
+                self.stage = Stage::Keys { since: now, until: now + PATIENCE };
+                self.waits.count += 1;
+            }
+            Some(since) if lacks_nothing => self.stage = self.end_wait(since, now),
+            _ => {}
+        }
+    }
+
+    fn end_wait(&mut self, since: Instant, now: Instant) -> Stage {
+        self.lacking = Lacking::default();
+        self.waits.longest = self.waits.longest.max(now.saturating_duration_since(since));
+        Stage::Routes(Wait::new(now))
     }
 }
 

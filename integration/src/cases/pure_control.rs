@@ -13,6 +13,7 @@ use envoy_types::pb::google::protobuf::StringValue;
 use keyward_filter_core::config::{DEFAULT_MAX_TABLE_BYTES, DEFAULT_USAGE_REPORT_MS};
 use keyward_keys::{Change, KeyIndex, KeyView};
 use keyward_resource::kinds::route::PathMatcher;
+use keyward_resource::kinds::secret::ApiKeySecret;
 use keyward_resource::kinds::upstream::CircuitBreakers;
 use keyward_resource::{ObjectKey, ObjectRef, Reports, Resource, admit, decode, kind};
 use keyward_translate::proxy::{Listener, Route, allow_lists};
@@ -31,6 +32,8 @@ pub struct PureControl {
     last_good: LastGood,
     output: Output,
     revision: u64,
+    /// The revisions with which keys came into their Secrets.
+    held_since: BTreeMap<ObjectRef, BTreeMap<[u8; 32], u64>>,
 }
 
 /// The plugin as Envoy is told of it.
@@ -68,7 +71,15 @@ impl PureControl {
         };
         let (input, last_good) = (Input::default(), LastGood::default());
         let output = translate(&input, &settings, &last_good);
-        Self { settings, input, index: KeyIndex::new(), last_good, output, revision: 0 }
+        Self {
+            settings,
+            input,
+            index: KeyIndex::new(),
+            last_good,
+            output,
+            revision: 0,
+            held_since: BTreeMap::new(),
+        }
     }
 
     /// Admits an object as the REST API does, and takes it over.
@@ -92,7 +103,7 @@ impl PureControl {
         let resource = decode(kind, &stored).map_err(listed)?;
         let id = resource.meta().object_ref();
         let change = match resource {
-            Resource::ApiKeySecret(secret) => Some(Change::PutSecret(secret)),
+            Resource::ApiKeySecret(secret) => Some(Change::PutSecret(self.holding(secret))),
             Resource::TlsSecret(_) | Resource::OtherSecret(_) => Some(Change::DeleteSecret(id)),
             Resource::AuthConfig(config) => {
                 self.input.auth_configs.insert(id, Arc::new(config.clone()));
@@ -132,6 +143,22 @@ impl PureControl {
         Ok(())
     }
 
+    /// A Secret that says since when it holds its keys, as a store has it said.
+    fn holding(&mut self, mut secret: ApiKeySecret) -> ApiKeySecret {
+        let held = self.held_since.entry(secret.meta.object_ref()).or_default();
+        let before = std::mem::take(held);
+        let since = |key: &[u8; 32]| before.get(key).copied().unwrap_or(self.revision);
+        if let Ok(key) = &secret.key {
+            secret.held_since = since(key);
+            held.insert(*key, secret.held_since);
+        }
+        if let Some(previous) = &mut secret.previous {
+            previous.held_since = since(&previous.key);
+            held.insert(previous.key, previous.held_since);
+        }
+        secret
+    }
+
     /// Deletes an object.
     ///
     /// # Errors
@@ -140,7 +167,10 @@ impl PureControl {
     pub fn delete(&mut self, kind: &str, namespace: &str, name: &str) -> anyhow::Result<()> {
         let id = ObjectRef::new(namespace, name);
         let change = match kind {
-            "Secret" => Some(Change::DeleteSecret(id)),
+            "Secret" => {
+                self.held_since.remove(&id);
+                Some(Change::DeleteSecret(id))
+            }
             "AuthConfig" => {
                 self.input.auth_configs.remove(&id);
                 Some(Change::DeleteAuthConfig(id))

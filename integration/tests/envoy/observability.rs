@@ -203,8 +203,8 @@ impl Scene {
         }
         self.reaches("keyward_xds_connected_proxies", |value| value == 1.0);
         self.reaches("keyward_xds_proxies_in_sync", |value| value == 1.0);
-        // Two keys in two tables each.
-        self.reaches("keyward_keys", |value| value == 4.0);
+        // Two keys in a table that two AuthConfigs have.
+        self.reaches("keyward_keys", |value| value == 2.0);
         self.reaches("keyward_key_tables", |value| value == 2.0);
         self.reaches("keyward_key_tables_behind", |value| value == 0.0);
         self.reaches("keyward_key_workers", |value| value >= 1.0);

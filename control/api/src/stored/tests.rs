@@ -47,3 +47,55 @@ fn nothing_of_the_stored_form_is_shown() {
     });
     assert_eq!(shown, expected);
 }
+
+#[test]
+fn since_when_a_key_is_there_is_kept_beside_the_secret() {
+    let secret = |key: &str, previous: Option<&str>| {
+        let mut data = json!({ "api-key": key });
+        if let Some(previous) = previous {
+            data["previous-api-key"] = previous.into();
+            // 2030-01-01T00:00:00Z
+            data["previous-expires-at"] = "MjAzMC0wMS0wMVQwMDowMDowMFo=".into();
+        }
+        json!({ "apiVersion": "v1", "kind": "Secret", "type": "extauth.keyward.io/apikey",
+                "metadata": { "namespace": "team", "name": "ann" }, "data": data })
+    };
+    let stored_at = |revision: u64, stored: &Stored| {
+        let record = Record { key: Key::new("Secret", "team", "ann"), ..record(revision, stored) };
+        Current::read(record).expect("readable")
+    };
+    let since = |current: &Current| {
+        let (present, previous) = current.stored.keys_since(&current.record);
+        (present.0, previous.0)
+    };
+    let mut current = stored_at(1, &Stored::new(secret("b25l", None), None));
+    assert_eq!(since(&current), (1, 1));
+    for (revision, key, previous, expected) in [
+        // Another label, or nothing at all.
+        (4, "b25l", None, (1, 1)),
+        (5, "dHdv", Some("b25l"), (5, 1)),
+        (6, "dHdv", Some("b25l"), (5, 1)),
+        (8, "dGhyZWU=", Some("dHdv"), (8, 5)),
+        // Back to the one before.
+        (9, "dHdv", None, (5, 9)),
+        // What was gone is new.
+        (10, "b25l", None, (10, 10)),
+    ] {
+        let next = Stored::following(&current, secret(key, previous));
+        assert_eq!(
+            next.clone().shown(
+                keyward_resource::kind::by_name("Secret").expect("a kind"),
+                keyward_resource::kind::by_name("Secret").expect("a kind").group_version,
+                None,
+                None,
+            ),
+            secret(key, previous)
+        );
+        current = stored_at(revision, &next);
+        assert_eq!(since(&current), expected, "{revision}");
+    }
+    // One without a usable key has it since it has one.
+    let unusable = stored_at(1, &Stored::new(secret("", None), None));
+    let next = Stored::following(&unusable, secret("b25l", None));
+    assert_eq!(since(&stored_at(3, &next)).0, 3);
+}

@@ -79,6 +79,6 @@ impl Writer {
         metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
         let generation = metadata.get("generation").and_then(serde_json::Value::as_i64).unwrap_or(1) + 1;
         metadata.insert("generation".to_owned(), generation.into());
-        Stored::new(object, current.stored.status.clone())
+        Stored::following(current, object)
     }
 }

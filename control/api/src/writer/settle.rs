@@ -60,7 +60,7 @@ pub(crate) fn settle(target: &Target, current: &Current, proposal: Proposal) -> 
     if object == stored.object {
         return Ok(Step::Nothing);
     }
-    let next = Stored::new(object, stored.status.clone());
+    let next = Stored::following(current, object);
     let is_free = next.is_terminating() && next.finalizers().is_empty();
     // A namespace goes when it is empty, not when it is free.
     Ok(if is_free && kind.name != NAMESPACE { Step::Remove(next) } else { Step::Put(next) })

@@ -127,8 +127,8 @@ fn key_source(places: &[KeyPlace]) -> Value {
     json!(source)
 }
 
-/// The keys that any policy accepts. Of several Secrets with one key the first by namespace and name counts,
-/// as with a control server.
+/// The keys that any policy accepts. Of several Secrets with one key the one that was created first counts, and
+/// by namespace and name where that is not told: since when each holds it only a control server knows.
 fn keys<'a>(
     secrets: &'a [ApiKeySecret],
     policies: &'a BTreeMap<String, &ApiKeyAuth>,
@@ -136,6 +136,8 @@ fn keys<'a>(
 ) -> anyhow::Result<Vec<Key<'a>>> {
     let mut keys: Vec<Key<'_>> = Vec::new();
     let mut taken: BTreeMap<[u8; 32], usize> = BTreeMap::new();
+    let mut secrets: Vec<&ApiKeySecret> = secrets.iter().collect();
+    secrets.sort_by(|one, other| one.meta.creation_timestamp.cmp(&other.meta.creation_timestamp));
     for secret in secrets {
         let name = secret.meta.object_ref();
         let selecting = policies.iter().filter(|(_, auth)| selects(auth, secret));

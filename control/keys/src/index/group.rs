@@ -118,7 +118,7 @@ impl Group {
         for digest in digests {
             let mut holders = secrets.holders(digest).filter(|secret| selection.accepts(secret));
             let owner = holders.next();
-            if holders.next().is_some() {
+            if holders.next().is_some_and(|other| !secrets.is_over(other, digest)) {
                 self.shared.insert(*digest);
             } else {
                 self.shared.remove(digest);

@@ -23,7 +23,7 @@ pub struct Holder {
 // === impl KeyIndex ===
 
 impl KeyIndex {
-    /// The Secrets that hold the key of this SHA-256, by namespace and name. Costs time in the number of
+    /// The Secrets that hold the key of this SHA-256, who held it first in front. Costs time in the number of
     /// `AuthConfig`s.
     #[must_use]
     pub fn holders(&self, sha256: &[u8; 32]) -> Vec<Holder> {

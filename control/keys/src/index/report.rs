@@ -66,8 +66,14 @@ impl KeyIndex {
         if secret.trailing_newline {
             reports.warn(object.clone(), "the newline at the end of data.api-key is not part of the key");
         }
-        if let Err(problem) = secret.key {
-            reports.warn(object, format!("holds no usable key and is skipped: {problem}"));
+        if let Some(problem) = secret.problem() {
+            let sentence = format!("holds no usable key and is skipped: {problem}");
+            if secret.is_unreadable() {
+                // Nobody could write it so today; without its key there is nothing of it to be served.
+                reports.reject(object, sentence);
+            } else {
+                reports.warn(object, sentence);
+            }
             return;
         }
         for ((id, _), config) in self.watched_configs() {
@@ -94,7 +100,9 @@ impl KeyIndex {
                 );
                 reports.warn(object.clone(), sentence);
             }
-            for digest in secret.keys().filter(|digest| group.shared.contains(digest)) {
+            let shares =
+                |digest: &Digest| group.shared.contains(digest) && !self.secrets.is_over(secret, digest);
+            for digest in secret.keys().filter(shares) {
                 if selection.accepts(secret) {
                     let same = self.same_key(config, &digest);
                     reports.warn(object.clone(), format!("selected by {of}: {same}"));
@@ -132,7 +140,7 @@ impl KeyIndex {
             ));
         }
         for unreadable in group.unreadable.iter().take(MANY) {
-            if let Some(problem) = self.secrets.get(unreadable).and_then(|secret| secret.key.err()) {
+            if let Some(problem) = self.secrets.get(unreadable).and_then(|secret| secret.problem()) {
                 warn(&format!("the key of Secret {unreadable} is not valid: {problem}"));
             }
         }
@@ -162,7 +170,10 @@ impl KeyIndex {
 
     /// Names the selected Secrets that hold the same key, and whose key it is.
     fn same_key(&self, config: &Config, digest: &Digest) -> String {
-        let holders: Vec<&Arc<Secret>> = config.holders(&self.secrets, digest).collect();
+        let holders: Vec<&Arc<Secret>> = config
+            .holders(&self.secrets, digest)
+            .filter(|secret| !self.secrets.is_over(secret, digest))
+            .collect();
         let names: Vec<String> = holders.iter().take(MANY).map(|secret| secret.id.to_string()).collect();
         let more = beyond(holders.len()).map(|more| format!(" and {more} more")).unwrap_or_default();
         let first = names.first().map_or("", String::as_str);

@@ -17,6 +17,7 @@ mod lists;
 mod model;
 mod records;
 mod reports;
+mod tenure;
 
 /// An index after some batches, of revision 1, 2 and so on.
 fn index<const N: usize>(batches: [Vec<Change>; N]) -> KeyIndex {

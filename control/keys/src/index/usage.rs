@@ -19,9 +19,19 @@ const REMEMBERED: usize = 65_536;
 /// Keys that Secrets held, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Former {
-    /// By key, and the revision that ended it: the Secret, and the revision that created that.
-    holders: BTreeMap<(Digest, u64), (ObjectRef, u64)>,
+    /// By key, and the revision that ended it.
+    holders: BTreeMap<(Digest, u64), FormerHolder>,
     order: VecDeque<(Digest, u64)>,
+}
+
+/// A Secret that held a key, sorted by who held it first.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct FormerHolder {
+    /// The revision with which the key came into it.
+    since: u64,
+    /// The revision that created it.
+    created: u64,
+    id: ObjectRef,
 }
 
 /// Finds out whose the keys of a table are, or were at a revision.
@@ -63,7 +73,7 @@ impl<'a> Users<'a> {
     /// knows.
     #[must_use]
     pub fn of(&self, digest: &Digest) -> Option<(&'a ObjectRef, u64)> {
-        if let Some((id, created)) = self.index.former.at(digest, self.revision) {
+        if let Some(FormerHolder { id, created, .. }) = self.index.former.at(digest, self.revision) {
             let exists = self.index.created(id) == Some(*created);
             return exists.then_some((id, *created));
         }
@@ -82,14 +92,15 @@ impl Former {
     pub(super) fn note(&mut self, before: &Secret, after: Option<&Secret>, ended: u64) {
         let kept = |digest: &Digest| after.is_some_and(|after| after.keys().any(|key| key == *digest));
         for digest in before.keys().filter(|digest| !kept(digest)) {
-            let holder = (before.id.clone(), before.created);
+            let (id, created) = (before.id.clone(), before.created);
+            let holder = FormerHolder { since: before.since(&digest), created, id };
             match self.holders.entry((digest, ended)) {
                 Entry::Vacant(vacant) => {
                     vacant.insert(holder);
                     self.order.push_back((digest, ended));
                 }
                 // Of several who held it the first one was the identity.
-                Entry::Occupied(mut other) if holder.0 < other.get().0 => {
+                Entry::Occupied(mut other) if holder < *other.get() => {
                     other.insert(holder);
                 }
                 Entry::Occupied(_) => {}
@@ -103,7 +114,7 @@ impl Former {
     }
 
     /// Who held a key at a revision and does no more. What ended at it had ended for whoever holds it.
-    fn at(&self, digest: &Digest, revision: u64) -> Option<&(ObjectRef, u64)> {
+    fn at(&self, digest: &Digest, revision: u64) -> Option<&FormerHolder> {
         let after = (Bound::Excluded((*digest, revision)), Bound::Unbounded);
         let ((other, _), holder) = self.holders.range(after).next()?;
         (other == digest).then_some(holder)

@@ -13,6 +13,7 @@ use std::fmt;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use keyward_filter_core::record::is_header_value;
 use serde_json::{Map, Value};
 
 use crate::kind::{API_VERSION, GroupVersion, KIND as KIND_FIELD, Kind, METADATA};
@@ -74,7 +75,9 @@ static FIELDS: Message = Message {
              `previous-api-key` or `previous-api-key-sha256`, with `previous-expires-at`, is the key before it, \
              for a rotation: it is the same identity, with the same data, until its own end. \
              While one of these cannot be read, the key is not valid. The other entries can be put into \
-             headers by an AuthConfig. A certificate stands in `tls.crt`, its private key in `tls.key`, root \
+             headers by an AuthConfig, so each must be what a header can carry: UTF-8 without control characters \
+             and without blanks at either end, but for one line end, which is dropped; and a key must be what a \
+             client can send. A certificate stands in `tls.crt`, its private key in `tls.key`, root \
              certificates in `ca.crt`, all PEM.",
         ),
         Field::new(
@@ -262,13 +265,29 @@ impl SecretValue {
     }
 
     /// The value as a header can carry it: one line end behind it is dropped, as `echo` leaves it there.
-    /// None when it holds bytes that no header may have.
+    /// None when no header can carry it (see [`header_problem`](Self::header_problem)).
     #[must_use]
     pub fn header_value(&self) -> Option<&[u8]> {
-        let line = self.0.strip_suffix(b"\n").unwrap_or(&self.0);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let legal = |byte: &u8| *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f);
-        line.iter().all(legal).then_some(line)
+        self.header_problem().is_none().then(|| api_key::line(&self.0))
+    }
+
+    /// Why no header can carry it as it is (RFC 9110, section 5.5).
+    #[must_use]
+    pub fn header_problem(&self) -> Option<&'static str> {
+        let value = api_key::line(&self.0);
+        let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+        if std::str::from_utf8(value).is_err() {
+            Some("must be UTF-8: what stands beside a key is what an AuthConfig can put into a header")
+        } else if is_header_value(value) {
+            None
+        } else if is_blank(value.first()) || is_blank(value.last()) {
+            Some("must not begin or end with a blank, which no header carries")
+        } else {
+            Some(
+                "must have no control characters, such as line ends: what stands beside a key is what an AuthConfig \
+                 can put into a header",
+            )
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::kind::{self, KINDS};
 use crate::kinds::KeyProblem;
+use crate::kinds::secret::SecretValue;
 use crate::meta::ObjectKey;
 
 fn secret(data: Value) -> Value {
@@ -131,6 +132,20 @@ fn what_is_refused_when_written_is_no_key_when_it_was_stored() {
         ("disabled", "True", KeyProblem::Disabled),
         ("disabled", "", KeyProblem::Disabled),
         ("previous-expires-at", "2027-01-01T00:00:00Z", KeyProblem::PreviousMissing),
+        ("api-key", "", KeyProblem::Empty),
+        ("api-key", "\n", KeyProblem::Empty),
+        ("api-key", &"k".repeat(4097), KeyProblem::TooLong),
+        ("api-key", "two\nlines", KeyProblem::Unsendable),
+        ("api-key", "tw\0o", KeyProblem::Unsendable),
+        ("api-key", "two\n\n", KeyProblem::Unsendable),
+        ("api-key", "two\r", KeyProblem::Unsendable),
+        ("api-key", " two", KeyProblem::Unsendable),
+        ("api-key", "two\t\n", KeyProblem::Unsendable),
+        ("note", "two\r\nlines", KeyProblem::Metadata),
+        ("note", "\0", KeyProblem::Metadata),
+        ("note", "two\x7f", KeyProblem::Metadata),
+        ("note", "\ttwo", KeyProblem::Metadata),
+        ("note", "two ", KeyProblem::Metadata),
     ] {
         let mut object = secret(json!({ "api-key": base64("secret-one") }));
         object["data"][entry] = json!(base64(value));
@@ -141,6 +156,20 @@ fn what_is_refused_when_written_is_no_key_when_it_was_stored() {
         let fields: Vec<String> = errors.iter().map(|error| error.path.clone()).collect();
         assert_eq!(fields, [format!("data[{entry}]")], "{value:?}");
         assert!(value.len() < 3 || !errors.iter().any(|error| error.to_string().contains(value)));
+    }
+}
+
+#[test]
+fn bytes_are_for_keys_and_text_is_for_headers_that_tell_of_them() {
+    // 0xff, which a client can send as it is.
+    assert!(key_of(&secret(json!({ "api-key": "/w==" }))).0.is_ok());
+    let object = secret(json!({ "api-key": "a2V5", "note": "/w==" }));
+    assert_eq!(key_of(&object).0, Err(KeyProblem::Metadata));
+    let kind = kind::by_name("Secret").expect("Secret is a kind");
+    let errors = admit(kind, "apps", None, object).expect_err("it is refused");
+    assert_eq!(errors.iter().map(|error| error.path.as_str()).collect::<Vec<_>>(), ["data[note]"]);
+    for (text, told) in [("", ""), ("Zoë\n", "Zoë"), ("a b\tc\r\n", "a b\tc")] {
+        assert_eq!(SecretValue::from(text.as_bytes().to_vec()).header_value(), Some(told.as_bytes()));
     }
 }
 
@@ -163,6 +192,7 @@ fn a_mistake_about_the_previous_key_is_one_about_the_key() {
         (&[(key, "secret-two")], Some(KeyProblem::PreviousEndless)),
         (&[(sha256, digest)], Some(KeyProblem::PreviousEndless)),
         (&[(key, "secret-three"), (end, time)], Some(KeyProblem::PreviousSame)),
+        (&[(key, "two\u{1b}"), (end, time)], Some(KeyProblem::PreviousKey)),
     ] {
         let mut object = secret(json!({ "api-key": base64("secret-three") }));
         for (entry, value) in entries {

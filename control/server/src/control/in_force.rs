@@ -85,6 +85,14 @@ impl ControlLoop {
         self.look_in_force();
     }
 
+    /// The newest revision changed nothing but keys, if anything.
+    pub(super) fn pass_in_force(&mut self) {
+        let revision = self.revision.0;
+        if !self.rollouts.holds_any() && self.in_force.pass(revision) {
+            self.outlets.workers.change(|workers, _| workers.on_routes(revision));
+        }
+    }
+
     /// Whoever waits for routes learns how far they are.
     pub(super) fn look_in_force(&mut self) {
         if self.in_force.next().is_none() {

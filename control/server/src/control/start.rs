@@ -12,7 +12,7 @@ use keyward_translate::Settings;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::{ControlLoop, STORE_RETRY};
+use super::{ControlLoop, STORE_RETRY, handover};
 use crate::objects::{Effect, Objects};
 
 /// How many of the last changes are gone through again, as far as the store has them: some tenths of a
@@ -85,7 +85,7 @@ impl ControlLoop {
                 }
             }
         }
-        changes.push(self.watched_now());
+        changes.extend([self.watched_now(), handover::now()]);
         index.apply(past.0, changes);
         let mut watch = self.store.watch(past).await?;
         let mut reached = past;
@@ -107,7 +107,7 @@ impl ControlLoop {
 
     /// What a change means for the key index. Versions that may be needed later are kept.
     fn take_note(&mut self, effect: Effect) -> Option<Change> {
-        let Effect::Changed { keys, content } = effect else { return None };
+        let Effect::Changed { keys, content, .. } = effect else { return None };
         if let Some(content) = content {
             self.remembered.saw(&content);
         }

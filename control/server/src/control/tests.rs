@@ -16,6 +16,8 @@ use super::*;
 use crate::review::Reviewer;
 use crate::statuses::StatusWriter;
 
+mod tenure;
+
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running loop, what writes statuses of what it says, and the way in.

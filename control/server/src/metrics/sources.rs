@@ -1,9 +1,10 @@
 //! What is read when somebody asks: how things stand.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 
-use keyward_keys::KeyView;
+use keyward_keys::{KeyView, Table};
 use keyward_resource::{KINDS, State};
 use keyward_xds::{AdsService, Cache};
 use prometheus_client::metrics::family::Family;
@@ -56,6 +57,13 @@ fn number(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
+/// The entries of all tables. One that has several names is one.
+fn entries(view: &KeyView) -> usize {
+    let tables: BTreeMap<*const Table, usize> =
+        view.tables().map(|(_, table)| (std::ptr::from_ref(table), table.len())).collect();
+    tables.values().sum()
+}
+
 // === impl Gauges ===
 
 impl Gauges {
@@ -70,7 +78,7 @@ impl Gauges {
             ),
             ("revision", "The change of the store up to which everything is translated", &new.revision),
             ("key_tables", "Key tables", &new.key_tables),
-            ("keys", "Entries in all key tables", &new.keys),
+            ("keys", "Entries in all key tables, those that several names have once", &new.keys),
             ("keys_revision", "The last change that is in the key tables", &new.keys_revision),
             ("key_workers", "Workers of proxies that follow the key tables", &new.key_workers),
             (
@@ -136,7 +144,7 @@ impl Gauges {
     fn read_keys(&self, Sources { keys, workers, .. }: &Sources) {
         let view = keys.borrow().clone();
         self.key_tables.set(number(view.tables().count()));
-        self.keys.set(number(view.tables().map(|(_, table)| table.len()).sum()));
+        self.keys.set(number(entries(&view)));
         self.keys_revision.set(i64::try_from(view.revision()).unwrap_or(i64::MAX));
         let (count, behind) = workers.read(|workers, now| {
             let behind = workers.standings(now).map(|standing| standing.missing.len()).sum();
@@ -182,5 +190,52 @@ impl Gauges {
                 worst.set(worst.get().max(lag));
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyward_keys::{Change, KeyIndex, Wanted};
+    use keyward_resource::{Resource, admit, decode, kind};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn put(kind: &str, object: Value) -> Change {
+        let kind = kind::by_name(kind).expect("a kind");
+        let admitted = admit(kind, "team", None, object).expect("an object");
+        match decode(kind, &admitted).expect("an object") {
+            Resource::ApiKeySecret(secret) => Change::PutSecret(secret),
+            Resource::AuthConfig(config) => Change::PutAuthConfig(config),
+            other => panic!("{:?}", other.meta().object_ref()),
+        }
+    }
+
+    #[test]
+    fn keys_of_a_table_with_several_names_count_once() {
+        let secret = |name: &str, label: &str| {
+            put(
+                "Secret",
+                json!({
+                    "type": "extauth.keyward.io/apikey", "metadata": { "name": name, "labels": { label: "x" } },
+                    "stringData": { "api-key": name },
+                }),
+            )
+        };
+        let config = |name: &str, label: &str| {
+            put(
+                "AuthConfig",
+                json!({
+                    "metadata": { "name": name },
+                    "spec": { "configs": [{ "apiKeyAuth": { "labelSelector": { label: "x" } } }] },
+                }),
+            )
+        };
+        let mut index = KeyIndex::new();
+        let secrets = [secret("ann", "a"), secret("bob", "a"), secret("cat", "b")];
+        let configs = [config("one", "a"), config("two", "a"), config("three", "a"), config("four", "b")];
+        index.apply(1, secrets.into_iter().chain(configs));
+        let view = index.view(Wanted::new());
+        assert_eq!((view.tables().count(), entries(&view)), (4, 3));
     }
 }

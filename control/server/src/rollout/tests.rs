@@ -47,7 +47,7 @@ fn told_by(
     may_wait: bool,
 ) -> (Vec<String>, Vec<String>) {
     let mut proxy = proxy(needed, denied);
-    rollouts.widen(&mut proxy, may_wait, Instant::now());
+    rollouts.widen(&mut proxy, None, may_wait, Instant::now());
     (proxy.policies.into_keys().collect(), proxy.tables.into_iter().collect())
 }
 
@@ -64,18 +64,18 @@ fn what_was_told_goes_policies_first_and_tables_last() {
     rollouts.restart(start);
     assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["a", "b"]), names(&["a", "b"])));
     assert!(rollouts.pending());
-    assert!(!rollouts.advance(start, |_| true, |_| false, |_| true), "the routes are not accepted yet");
-    assert!(!rollouts.advance(start, |_| true, |_| true, |_| true), "nor have they reached every worker");
-    assert!(rollouts.advance(start + SETTLE, |_| true, |_| true, |_| true));
+    assert!(!rollouts.advance(start, |_, _| true, |_| false, |_| true), "the routes are not accepted yet");
+    assert!(!rollouts.advance(start, |_, _| true, |_| true, |_| true), "nor have they reached every worker");
+    assert!(rollouts.advance(start + SETTLE, |_, _| true, |_| true, |_| true));
 
     assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["b"]), names(&["a", "b"])));
     let later = start + SETTLE;
     assert!(
-        !rollouts.advance(later, |_| true, |_| true, |_| false),
+        !rollouts.advance(later, |_, _| true, |_| true, |_| false),
         "a worker still runs with the old policies"
     );
-    assert!(!rollouts.advance(later, |_| true, |_| true, |_| true));
-    assert!(rollouts.advance(later + SETTLE, |_| true, |_| true, |_| true));
+    assert!(!rollouts.advance(later, |_, _| true, |_| true, |_| true));
+    assert!(rollouts.advance(later + SETTLE, |_, _| true, |_| true, |_| true));
 
     assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["b"]), names(&["b"])));
     assert!(!rollouts.pending());
@@ -105,9 +105,9 @@ fn a_proxy_that_does_not_follow_is_not_waited_for_for_ever() {
     told(&mut rollouts, &["a"], &[]);
     rollouts.restart(start);
     told(&mut rollouts, &["b"], &[]);
-    assert!(rollouts.advance(start + PATIENCE, |_| true, |_| false, |_| false));
+    assert!(rollouts.advance(start + PATIENCE, |_, _| true, |_| false, |_| false));
     told(&mut rollouts, &["b"], &[]);
-    assert!(rollouts.advance(start + PATIENCE * 2, |_| true, |_| false, |_| false));
+    assert!(rollouts.advance(start + PATIENCE * 2, |_, _| true, |_| false, |_| false));
     assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["b"]), names(&["b"])));
 }
 
@@ -130,12 +130,12 @@ fn routes_that_need_new_keys_wait_for_them() {
     rollouts.restart(start);
     assert_eq!(told_by(&mut rollouts, &["a", "b"], &[], true), (names(&["a", "b"]), names(&["a", "b"])));
     assert!(rollouts.holds_routes(ROLE));
-    assert!(!rollouts.advance(start, |_| false, |_| true, |_| true), "the keys are not there");
+    assert!(!rollouts.advance(start, |_, _| false, |_| true, |_| true), "the keys are not there");
     // What comes meanwhile waits with them, and the old policies stay, whatever is new.
     rollouts.restart(start);
     assert_eq!(told_by(&mut rollouts, &["b"], &[], true).0, names(&["a", "b"]));
     assert!(rollouts.holds_routes(ROLE));
-    assert!(rollouts.advance(start, |_| true, |_| false, |_| false));
+    assert!(rollouts.advance(start, |_, _| true, |_| false, |_| false));
     assert!(!rollouts.holds_routes(ROLE));
     assert_eq!(
         told_by(&mut rollouts, &["b"], &[], true).0,
@@ -165,8 +165,92 @@ fn routes_do_not_wait_for_keys_for_ever_and_not_where_nothing_is_new() {
     rollouts.restart(Instant::now());
     told_by(&mut rollouts, &["b", "c"], &[], true);
     let since = rollouts.waits()[ROLE].since.expect("it waits");
-    assert!(!rollouts.advance(since + PATIENCE / 2, |_| false, |_| true, |_| true));
-    assert!(rollouts.advance(since + PATIENCE, |_| false, |_| true, |_| true));
+    assert!(!rollouts.advance(since + PATIENCE / 2, |_, _| false, |_| true, |_| true));
+    assert!(rollouts.advance(since + PATIENCE, |_, _| false, |_| true, |_| true));
     let waits = rollouts.waits()[ROLE];
     assert_eq!((waits.count, waits.expired, waits.longest), (1, 1, PATIENCE));
+}
+
+/// What a change comes to while routes wait, in tables that are held.
+fn waits_after(rollouts: &mut Rollouts, before: &Proxy, mut after: Proxy, now: Instant) -> Proxy {
+    let told = after.clone();
+    rollouts.restart(now);
+    rollouts.widen(&mut after, Some(before), true, now);
+    told
+}
+
+#[test]
+fn routes_wait_for_the_tables_that_they_need_and_for_no_others() {
+    let (mut rollouts, start) = (Rollouts::default(), Instant::now());
+    told_by(&mut rollouts, &["a"], &[], true);
+    rollouts.restart(start);
+    told_by(&mut rollouts, &["a", "b"], &[], true);
+    let asked = |role: &str, tables: &BTreeSet<String>| {
+        assert_eq!((role, tables), (ROLE, &BTreeSet::from(["b".to_owned()])));
+        true
+    };
+    assert!(rollouts.advance(start, asked, |_| true, |_| true));
+    assert!(!rollouts.holds_any());
+    // What was in vain once is not waited for again.
+    rollouts.restart(start);
+    told_by(&mut rollouts, &["a", "b"], &[], true);
+    assert!(!rollouts.holds_any());
+}
+
+#[test]
+fn what_nobody_needs_any_more_is_not_waited_for() {
+    let (mut rollouts, start) = (Rollouts::default(), Instant::now());
+    told_by(&mut rollouts, &["a"], &[], true);
+    rollouts.restart(start);
+    told_by(&mut rollouts, &["a", "b"], &[], true);
+    assert!(rollouts.holds_routes(ROLE));
+    rollouts.restart(start);
+    assert_eq!(told_by(&mut rollouts, &["a"], &[], true).1, names(&["a", "b"]));
+    assert!(!rollouts.holds_any());
+}
+
+#[test]
+fn a_change_that_closes_waits_for_keys_only_briefly() {
+    let open = |domains: &[&str], auth: &Auth| {
+        let from = ObjectKey::new("VirtualService", "a", "a");
+        let route = Route::new(from, RouteMatcher::prefix("/"), auth.clone(), Action::to_cluster("none"));
+        let domains = domains.iter().map(|domain| (*domain).to_owned()).collect();
+        let host = VirtualHost::new(ObjectRef::new("a", "a"), domains, vec![route]);
+        let chain = Chain::plain(String::new(), vec![Arc::new(host)]);
+        Listener::new(String::new(), ([127, 0, 0, 1], 8081).into(), vec![chain])
+    };
+    let with = |needed: &[&str], domains: &[&str], auth: &Auth| {
+        let mut proxy = proxy(needed, &[]);
+        proxy.listeners.push(open(domains, auth));
+        proxy
+    };
+    let by =
+        |id: &str, allowed: Option<AllowList>| Auth::Secured { auth_id: id.to_owned(), allowed, open: false };
+    let list = AllowList { identities: ["ann".to_owned()].into(), labels: BTreeMap::new() };
+    let all = ["one.test", "two.test"];
+    let denied = Auth::Denied { auth_id: "x".to_owned(), reason: String::new() };
+    for (domains, before, after, brief) in [
+        (&all[..], Auth::Open, Auth::Open, false),
+        (&all[..1], Auth::Open, Auth::Open, true),
+        (&[], Auth::Open, Auth::Open, true),
+        (&all, Auth::Open, by("a", None), true),
+        (&all, by("a", None), by("b", None), false),
+        (&all, by("a", None), by("a@", Some(list)), true),
+        (&all, by("a", None), Auth::Open, false),
+        (&all, by("a", None), denied.clone(), true),
+        (&all, denied, by("a", None), false),
+    ] {
+        let (mut rollouts, start) = (Rollouts::default(), Instant::now());
+        let first = with(&["a"], &all, &before);
+        rollouts.widen(&mut first.clone(), None, true, start);
+        let second = waits_after(&mut rollouts, &first, with(&["a", "b"], &all, &before), start);
+        assert!(rollouts.holds_routes(ROLE));
+        let half = start + PATIENCE / 2;
+        assert!(!rollouts.advance(half, |_, _| false, |_| true, |_| true));
+        waits_after(&mut rollouts, &second, with(&["a", "b"], domains, &after), half);
+        assert!(rollouts.holds_routes(ROLE));
+        assert!(!rollouts.advance(half, |_, _| false, |_| true, |_| true), "not at once");
+        let over = rollouts.advance(half + BRIEFLY, |_, _| false, |_| true, |_| true);
+        assert_eq!(over, brief, "{domains:?}, {before:?}, {after:?}");
+    }
 }

@@ -30,19 +30,29 @@ fn a_selection_that_matches_nobody_denies_all_and_says_so() {
 
 #[test]
 fn a_secret_without_a_usable_key_is_skipped_and_reported_and_its_neighbours_are_not() {
-    let problems = [KeyProblem::Missing, KeyProblem::Empty, KeyProblem::TooLong];
+    let problems = [
+        KeyProblem::Missing,
+        KeyProblem::Empty,
+        KeyProblem::TooLong,
+        KeyProblem::Unsendable,
+        KeyProblem::Metadata,
+    ];
     for problem in problems {
         let mut index = index([vec![
             Change::PutSecret(broken("a/ann", "team=x", problem)),
             put_config("a/one", "team=x", &[]),
         ]]);
         let skipped = [format!("holds no usable key and is skipped: {problem}")];
-        assert_eq!(warnings(&index, SECRET, "a/ann"), skipped);
-        let useless = ["no selected Secret holds a usable key: all requests are denied"];
-        assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), useless);
+        let report = report(&index, SECRET, "a/ann");
+        let state = if problem == KeyProblem::Missing { State::Warning } else { State::Rejected };
+        assert_eq!((report.state, report.reasons), (state, skipped.to_vec()));
+        let useless = "no selected Secret holds a usable key: all requests are denied";
+        assert_eq!(warnings(&index, AUTH_CONFIG, "a/one").first().map(String::as_str), Some(useless));
         index.apply(2, [put("a/bob", "team=x", 2)]);
         assert_eq!(table(&index, "a/one"), keys(&[(2, "bob")]));
-        assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [""; 0]);
+        let named = format!("the key of Secret a/ann is not valid: {problem}");
+        let named = if problem == KeyProblem::Missing { vec![] } else { vec![named] };
+        assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), named);
         assert_eq!(warnings(&index, SECRET, "a/bob"), [""; 0]);
         index.apply(3, [put("a/ann", "team=x", 1)]);
         assert_eq!(table(&index, "a/one"), keys(&[(1, "ann"), (2, "bob")]));
@@ -81,7 +91,7 @@ fn a_newline_that_was_dropped_is_mentioned() {
 }
 
 #[test]
-fn of_secrets_with_the_same_key_the_first_by_namespace_and_name_is_the_identity() {
+fn of_secrets_that_hold_a_key_since_the_same_moment_the_first_by_name_is_the_identity() {
     let mut index = index([
         vec![put_config("c/one", "team=x", &[]), put("b/ann", "team=x", 0xab)],
         vec![put("a/dan", "team=x", 0xab)],
@@ -131,7 +141,7 @@ fn a_secret_that_is_named_and_missing_is_reported_until_it_comes() {
     assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [sentence("a/cat"), sentence("b/bob")]);
     index.apply(2, [put("b/bob", "", 2)]);
     assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [sentence("a/cat")]);
-    index.apply(3, [Change::PutSecret(broken("a/cat", "", KeyProblem::Empty))]);
+    index.apply(3, [Change::PutSecret(broken("a/cat", "", KeyProblem::Missing))]);
     assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [""; 0]);
     index.apply(4, [delete("a/ann")]);
     assert_eq!(warnings(&index, AUTH_CONFIG, "a/one"), [sentence("a/ann")]);
@@ -168,7 +178,7 @@ fn no_report_tells_a_key_or_its_digest() {
         put_config("a/one", "team=x", &["a/eve"]),
     ]]);
     let said: Vec<String> = index.reports().iter().flat_map(|(_, report)| report.reasons.clone()).collect();
-    assert_eq!(said.len(), 3 + 1 + 1 + 2);
+    assert_eq!(said.len(), 3 + 1 + 1 + 3);
     for sentence in said {
         let sentence = sentence.to_lowercase();
         assert!(!sentence.contains("abab") && !sentence.contains("171"), "{sentence}");

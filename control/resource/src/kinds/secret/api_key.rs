@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyward_filter_core::generated::{self, Shape};
+use keyward_filter_core::record::is_header_value;
 use keyward_filter_core::time;
 use sha2::{Digest as _, Sha256};
 
@@ -32,6 +33,8 @@ pub struct ApiKeySecret {
     pub meta: Meta,
     /// The SHA-256 of the key, or why there is none.
     pub key: Result<[u8; 32], KeyProblem>,
+    /// The revision with which the key came into it. Not in the object: whoever reads a store says it.
+    pub held_since: u64,
     /// When the key is valid.
     pub life: KeyLife,
     /// The key looks like a damaged one of those that are made here, or is known by its digest alone: it may
@@ -57,6 +60,14 @@ pub enum KeyProblem {
     /// The key is longer than [`MAX_KEY_LEN`].
     #[error("data.api-key is longer than 4096 bytes")]
     TooLong,
+    /// No header can carry the key, so nobody can send it.
+    #[error("data.api-key has a control character, or a blank at one end: nobody could send it in a header")]
+    Unsendable,
+    /// No header can carry one of the other entries.
+    #[error(
+        "an entry beside the key is not what a header can carry (UTF-8 without control characters, no blank at either end)"
+    )]
+    Metadata,
     /// The digest is none.
     #[error("data.api-key-sha256 is not 64 hexadecimal digits")]
     Digest,
@@ -76,7 +87,7 @@ pub enum KeyProblem {
     #[error("data.disabled is neither true nor false")]
     Disabled,
     /// The key before it is none.
-    #[error("data.previous-api-key is not a key of 1 to 4096 bytes")]
+    #[error("data.previous-api-key is not a key of 1 to 4096 bytes that a header can carry")]
     PreviousKey,
     /// The digest of the key before it is none.
     #[error("data.previous-api-key-sha256 is not 64 hexadecimal digits")]
@@ -143,14 +154,21 @@ pub(super) fn read(fields: &Object<'_>, meta: Meta, mut data: BTreeMap<String, V
         }
         key = key.and(Err(problem));
     }
+    let metadata: BTreeMap<_, _> =
+        data.into_iter().map(|(entry, value)| (entry, SecretValue(value))).collect();
+    for (entry, value) in &metadata {
+        if let Some(why) = value.header_problem() {
+            fields.refuse_entry("data", entry, why);
+            key = key.and(Err(KeyProblem::Metadata));
+        }
+    }
     let life = KeyLife {
         not_before: not_before.and_then(Result::ok),
         expires_at: expires_at.and_then(Result::ok),
         disabled: disabled.and_then(Result::ok).unwrap_or_default(),
     };
-    let metadata = data.into_iter().map(|(entry, value)| (entry, SecretValue(value))).collect();
     let previous = previous.filter(|_| key.is_ok());
-    ApiKeySecret { meta, key, life, any_shape, previous, trailing_newline, metadata }
+    ApiKeySecret { meta, key, held_since: 0, life, any_shape, previous, trailing_newline, metadata }
 }
 
 /// The digest that the key itself and what is said of its digest come to.
@@ -171,6 +189,7 @@ pub(super) fn sha256_of(key: &[u8]) -> (Result<[u8; 32], KeyProblem>, bool) {
     let trimmed = line(key);
     let digest = match trimmed.len() {
         0 => Err(KeyProblem::Empty),
+        1..=MAX_KEY_LEN if !is_header_value(trimmed) => Err(KeyProblem::Unsendable),
         1..=MAX_KEY_LEN => Ok(Sha256::digest(trimmed).into()),
         _ => Err(KeyProblem::TooLong),
     };
@@ -218,7 +237,14 @@ impl KeyProblem {
     fn refusal(self) -> Option<(&'static str, &'static str)> {
         const TIME: &str = "must be a time as in RFC 3339, such as 2030-01-31T12:00:00Z";
         match self {
-            Self::Missing | Self::Empty | Self::TooLong => None,
+            // Each entry of the latter is refused by its own name.
+            Self::Missing | Self::Metadata => None,
+            Self::Empty => Some((KEY_FIELD, "must not be empty")),
+            Self::TooLong => Some((KEY_FIELD, "must have at most 4096 bytes")),
+            Self::Unsendable => Some((
+                KEY_FIELD,
+                "must be what a client can send in a header: no control characters, and no blank at either end",
+            )),
             Self::Digest => Some((DIGEST_FIELD, "must be a SHA-256, 64 hexadecimal digits")),
             Self::OtherDigest => {
                 Some((DIGEST_FIELD, "is not the SHA-256 of api-key, which stands there too"))
@@ -227,7 +253,9 @@ impl KeyProblem {
             Self::ExpiresAt => Some((EXPIRES_FIELD, TIME)),
             Self::NeverValid => Some((EXPIRES_FIELD, "must be later than not-before")),
             Self::Disabled => Some((DISABLED_FIELD, "must be \"true\" or \"false\"")),
-            Self::PreviousKey => Some((PREVIOUS_KEY_FIELD, "must be a key of 1 to 4096 bytes")),
+            Self::PreviousKey => {
+                Some((PREVIOUS_KEY_FIELD, "must be a key of 1 to 4096 bytes that a header can carry"))
+            }
             Self::PreviousDigest => Some((PREVIOUS_DIGEST_FIELD, "must be a SHA-256, 64 hexadecimal digits")),
             Self::PreviousOtherDigest => Some((
                 PREVIOUS_DIGEST_FIELD,
@@ -252,6 +280,6 @@ impl KeyProblem {
     /// or past the server.
     #[must_use]
     pub fn is_refused(self) -> bool {
-        self.refusal().is_some()
+        self != Self::Missing
     }
 }

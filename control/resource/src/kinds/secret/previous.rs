@@ -19,6 +19,8 @@ pub const PREVIOUS_EXPIRES_FIELD: &str = "previous-expires-at";
 pub struct PreviousKey {
     /// Its SHA-256.
     pub key: [u8; 32],
+    /// The revision with which it came into the Secret, as of the present one.
+    pub held_since: u64,
     /// Until when it is valid, in milliseconds since 1970.
     pub expires_at: u64,
     /// As of the present one.
@@ -48,5 +50,5 @@ pub(super) fn take(data: &mut BTreeMap<String, Vec<u8>>) -> (Option<PreviousKey>
         _ => {}
     }
     let key = literal.or(digest).zip(end.and_then(Result::ok));
-    (key.map(|(key, expires_at)| PreviousKey { key, expires_at, any_shape }), problems)
+    (key.map(|(key, expires_at)| PreviousKey { key, held_since: 0, expires_at, any_shape }), problems)
 }
