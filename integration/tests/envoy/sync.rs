@@ -6,7 +6,9 @@ use keyward_integration::stack::{Options, Sample, Stack, Traffic, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::kit::{HOST, OwnProxy, SOON, at_once, auth_config, eventually, secret, secured, site, virtual_service};
+use crate::kit::{
+    HOST, OwnProxy, SOON, at_once, auth_config, eventually, secret, secured, site, virtual_service,
+};
 
 /// Two workers, and the main thread, which runs the filter as well.
 const WORKERS: usize = 3;

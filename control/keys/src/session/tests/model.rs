@@ -373,9 +373,8 @@ impl World {
     /// Everybody holds exactly what is wanted, no more and no less, and the server knows.
     fn check_settled(&self) {
         // But for who keeps a table that no change reaches any more.
-        let keeps_retired = |peer: &Peer| {
-            self.view.wanted_tables(&peer.line.role).any(|(_, table)| table.retired.is_some())
-        };
+        let keeps_retired =
+            |peer: &Peer| self.view.wanted_tables(&peer.line.role).any(|(_, table)| table.retired.is_some());
         assert_eq!(self.is_confirmed(&self.view), !self.peers.iter().any(keeps_retired));
         for peer in &self.peers {
             assert_eq!(peer.lacks(&self.view), [""; 0]);
