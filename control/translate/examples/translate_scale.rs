@@ -1,7 +1,7 @@
 //! How long a translation takes at ten thousand virtual services: from scratch, and after one change.
 //!
 //! ```text
-//! cargo run --release -p keyward-translate --example scale [virtual services] [routes of each]
+//! cargo run --release -p keyward-translate --example translate_scale [virtual services] [routes of each]
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};

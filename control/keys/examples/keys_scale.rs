@@ -1,8 +1,8 @@
-//! How long the key index takes at a million Secrets: to be filled, and to follow another choice of the
-//! namespaces that are watched.
+//! How long the key index takes at a million Secrets: to be filled, to follow another choice of the namespaces
+//! that are watched, and to follow one Secret among many AuthConfigs that select each something else.
 //!
 //! ```text
-//! cargo run --release -p keyward-keys --example scale [Secrets]
+//! cargo run --release -p keyward-keys --example keys_scale [Secrets] [AuthConfigs]
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,11 +48,15 @@ fn secret(at: usize) -> Change {
     })
 }
 
-fn auth_config() -> Change {
+/// One that selects all Secrets, or with a number nobody but itself does.
+fn auth_config(at: Option<usize>) -> Change {
     let api_key_auth = ApiKeyAuth {
         header_name: "api-key".to_owned(),
         places: Vec::new(),
-        label_selector: BTreeMap::from([("team".to_owned(), "x".to_owned())]),
+        label_selector: BTreeMap::from([(
+            "team".to_owned(),
+            at.map_or("x".to_owned(), |at| format!("x-{at}")),
+        )]),
         secret_refs: Vec::new(),
         forward_key: false,
         anonymous: false,
@@ -60,7 +64,7 @@ fn auth_config() -> Change {
     };
     let steps = vec![AuthStep { name: "config_0".to_owned(), api_key_auth }];
     Change::PutAuthConfig(AuthConfig {
-        meta: meta("namespace-0", "keys"),
+        meta: meta("namespace-0", &at.map_or("keys".to_owned(), |at| format!("keys-{at}"))),
         steps,
         rule: None,
         warnings: Vec::new(),
@@ -74,10 +78,12 @@ fn timed(work: impl FnOnce()) -> Duration {
 }
 
 fn main() -> std::io::Result<()> {
-    let secrets = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1_000_000);
+    let number =
+        |at: usize, usual| std::env::args().nth(at).and_then(|count| count.parse().ok()).unwrap_or(usual);
+    let (secrets, configs) = (number(1, 1_000_000), number(2, 1_000));
     let mut out = std::io::stdout().lock();
     let mut index = KeyIndex::new();
-    let all: Vec<Change> = (0..secrets).map(secret).chain([auth_config()]).collect();
+    let all: Vec<Change> = (0..secrets).map(secret).chain([auth_config(None)]).collect();
     let mut say = |what: &str, index: &KeyIndex, took: Duration| {
         let view = index.view(Wanted::new());
         let keys = view.table("namespace-0/keys").map_or(0, Table::len);
@@ -91,5 +97,11 @@ fn main() -> std::io::Result<()> {
     let took = timed(|| index.apply(3, [Change::Watch(Some(half))]));
     say("the same ones", &index, took)?;
     let took = timed(|| index.apply(4, [Change::Watch(None)]));
-    say("all are watched again", &index, took)
+    say("all are watched again", &index, took)?;
+    let took = timed(|| index.apply(5, (0..configs).map(|at| auth_config(Some(at)))));
+    say(&format!("{configs} more AuthConfigs"), &index, took)?;
+    let mut times: Vec<Duration> =
+        (0..101).map(|at| timed(|| index.apply(6 + at as u64, [secret(secrets + at)]))).collect();
+    times.sort();
+    say("one Secret more (median of 101)", &index, times[times.len() / 2])
 }
