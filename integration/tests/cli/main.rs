@@ -4,6 +4,7 @@
 mod bulk;
 mod explain;
 mod life;
+mod many;
 mod mask;
 mod readme;
 mod run;

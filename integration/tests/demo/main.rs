@@ -4,6 +4,7 @@ mod again;
 mod checkout;
 mod readme;
 mod stack;
+mod tools;
 mod tour;
 mod wrong_envoy;
 

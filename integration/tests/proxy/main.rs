@@ -6,6 +6,7 @@ mod ends;
 mod kit;
 mod lives;
 mod secrecy;
+mod standing;
 mod terminal;
 mod verbs;
 
