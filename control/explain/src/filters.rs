@@ -10,7 +10,7 @@ use crate::explanation::Fault;
 use crate::judge::{Judged, Scene, judge};
 use crate::keys::Keys;
 use crate::routing::Selection;
-use crate::served::{HttpFilter, Manager, RouteConfiguration, Served, type_of};
+use crate::served::{Action, HttpFilter, Manager, RouteConfiguration, Served, type_of};
 use crate::text::Fit;
 
 #[cfg(test)]
@@ -65,6 +65,8 @@ pub(crate) fn run(
         let config = own.unwrap_or(&http_filter.typed_config);
         match stage.kind(http_filter) {
             "HTTPFault" => faults.extend(fault(config)?),
+            // It does nothing on a route that redirects or answers by itself.
+            "Cors" if !matches!(stage.selection.route.action(), Action::Forward(_)) => {}
             "Cors" => match own.map(|policy| cors::is_answered(policy, &scene.headers)) {
                 Some(Fit::Yes) => return Err(Stop::Preflight),
                 Some(Fit::Untold(why)) => return Err(Stop::Untold(why)),

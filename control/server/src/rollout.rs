@@ -14,13 +14,13 @@
 //! ```
 //!
 //! A change that needs no policy and no table that was not there begins with its routes. One that does
-//! keeps the old routes for as long as its keys are on their way, so that nobody meets a route whose
-//! keys have not come; a change of what is told already, such as a policy that is gone, is not kept
-//! back. Waited for are those policies and tables that are new and that a route asks for, and no others: a
-//! worker that has no room for other keys keeps nobody waiting. While routes wait, all routes of the role do,
-//! as one that is there before another may take over what was that one's; so a change that takes something
-//! away ([`closes`]) makes the wait a brief one. And a request may still be on the old route when the policy or the table that it needs would
-//! go, so these go last. No wait is for ever.
+//! keeps the old routes for as long as its keys are on their way, so that nobody meets a route whose keys
+//! have not come; a change of what is told already, such as a policy that is gone, is not kept back. Waited
+//! for are those policies and tables that are new and that a route asks for, and no others: a worker that
+//! has no room for other keys keeps nobody waiting. While routes wait, all routes of the role do, as one
+//! that is there before another may take over what was that one's; so a change that takes something away
+//! ([`closes`]) makes the wait a brief one. And a request may still be on the old route when the policy or
+//! the table that it needs would go, so these go last. No wait is for ever.
 
 mod closing;
 
@@ -184,8 +184,8 @@ impl Rollouts {
 
     /// Looks whether what is waited for is there; says whether to publish again.
     ///
-    /// `keys_held` tells of a role whether all its workers hold these tables, and the policies, `routes_accepted` whether
-    /// all its proxies have accepted what was published last, `policies_applied` whether all its workers
+    /// `keys_held` tells of a role whether all its workers hold these tables, and the policies, `routes_accepted`
+    /// whether all its proxies have accepted what was published last, `policies_applied` whether all its workers
     /// run with the last plugin configuration.
     pub(crate) fn advance(
         &mut self,

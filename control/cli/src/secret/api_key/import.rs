@@ -11,6 +11,7 @@
 mod check;
 mod compare;
 mod progress;
+mod shared;
 mod tally;
 mod write;
 
@@ -60,6 +61,9 @@ that is not there.
 With any mistake in the file nothing is written at all. The same command goes on with a run that
 was interrupted. What is there with another content is told and left as it is, without --replace.
 
+A key that stands in the file twice, or that another Secret holds already, is a mistake without
+--allow-shared-keys: who held a key first has it, and nobody else.
+
 Exit codes: 0 all rows are there as the file says, 1 not all, or a mistake, 2 wrong usage, 3 all are
 there but not confirmed in time (--wait).";
 
@@ -87,7 +91,8 @@ pub struct ImportArgs {
     #[arg(long)]
     digest_only: bool,
 
-    /// Allows that several rows have the same key; who is first by namespace and name has it.
+    /// Allows that several rows have the same key, and that other Secrets hold it already. Who held a key first
+    /// has it, and the others are of no use.
     #[arg(long)]
     allow_shared_keys: bool,
 
@@ -124,6 +129,17 @@ pub(super) async fn run(args: &ImportArgs, now: Timestamp, output: &mut Output) 
     }
     if checked.rows == 0 {
         bail!("{file} has no rows");
+    }
+    if !args.allow_shared_keys {
+        let shared = shared::look(&remote, &checked, args.replace, now).await?;
+        if shared.is_partial {
+            output.note(
+                "warning: whether others hold these keys is known as far as their Secrets may be listed",
+            );
+        }
+        if !shared.mistakes.is_empty() {
+            return args.refuse(&file, &shared.mistakes, output);
+        }
     }
     let began = Instant::now();
     let manners = Manners {

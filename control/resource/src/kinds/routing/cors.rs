@@ -9,7 +9,9 @@ use crate::schema::{Field, Message, Type};
 pub(crate) const FIELD: Field = Field::new(
     "cors",
     Type::Object(&CORS),
-    "How cross-origin requests are answered. Preflight requests are answered before authentication. What a \
+    "How cross-origin requests are answered. Preflight requests are answered before authentication, but not on a \
+     route with redirectAction or directResponseAction: the proxy answers them on routes to upstreams only, and \
+     elsewhere a preflight is a request like any other, which needs a key where the route is secured. What a \
      route leaves open is as its virtual host says.",
 );
 

@@ -1,7 +1,7 @@
 //! The first pass: everything that is wrong with a file.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use keyward_resource::kinds::secret::{
     ApiKeySecret, DIGEST_FIELD, KEY_FIELD, KeyProblem, PREVIOUS_KEY_FIELD,
@@ -21,13 +21,26 @@ pub(super) struct Checked {
     pub(super) rows: usize,
     /// What is wrong, by line.
     pub(super) mistakes: Vec<Mistake>,
+    /// Its keys, unless they may be shared.
+    pub(super) keys: HashMap<[u8; 32], KeyOfRow>,
+    /// The Secrets that it is about, by namespace and name.
+    pub(super) places: HashSet<(String, String)>,
+}
+
+/// A key of a file.
+#[derive(Debug)]
+pub(super) struct KeyOfRow {
+    pub(super) line: u64,
+    pub(super) column: &'static str,
+    /// Namespace and name.
+    pub(super) place: (String, String),
 }
 
 /// What has been seen of a file, with the line where it was first.
 #[derive(Default)]
 struct Seen {
     places: HashMap<(String, String), u64>,
-    keys: HashMap<[u8; 32], u64>,
+    keys: HashMap<[u8; 32], KeyOfRow>,
 }
 
 /// Reads a row as a server would: the Secret in the form in which it is stored, and what it says.
@@ -62,8 +75,6 @@ fn mistakes(row: &Row, errors: &[keyward_resource::FieldError]) -> Vec<Mistake> 
 fn lack(problem: KeyProblem) -> String {
     match problem {
         KeyProblem::Missing => format!("there is no key: {KEY_FIELD} or {DIGEST_FIELD} must say which it is"),
-        KeyProblem::Empty => "is empty".to_owned(),
-        KeyProblem::TooLong => "is longer than 4096 bytes".to_owned(),
         other => other.to_string(),
     }
 }
@@ -90,7 +101,18 @@ pub(super) fn check(sheet: &Sheet, namespace: &str, may_share_keys: bool) -> Che
         }
         checked.mistakes.extend(mistakes);
     }
+    checked.keys = seen.keys;
+    checked.places = seen.places.into_keys().collect();
     checked
+}
+
+// === impl Checked ===
+
+impl Checked {
+    /// The namespaces of its Secrets.
+    pub(super) fn namespaces(&self) -> BTreeSet<&str> {
+        self.places.iter().map(|(namespace, _)| namespace.as_str()).collect()
+    }
 }
 
 // === impl Seen ===
@@ -119,11 +141,12 @@ impl Seen {
         for (column, key) in present.into_iter().chain(previous) {
             match self.keys.entry(key) {
                 Entry::Occupied(first) => {
-                    let message = format!("the same key stands in line {}", first.get());
+                    let message = format!("the same key stands in line {}", first.get().line);
                     mistakes.push(Mistake::new(row.line, column, message));
                 }
-                Entry::Vacant(place) => {
-                    place.insert(row.line);
+                Entry::Vacant(vacant) => {
+                    let place = (secret.meta.namespace.clone(), secret.meta.name.clone());
+                    vacant.insert(KeyOfRow { line: row.line, column, place });
                 }
             }
         }

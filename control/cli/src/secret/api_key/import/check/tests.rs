@@ -70,7 +70,7 @@ fn a_row_without_a_usable_key_is_a_mistake() {
         checked(&text, false),
         [
             "2: api-key: there is no key: api-key or api-key-sha256 must say which it is",
-            "3: api-key: is longer than 4096 bytes",
+            "3: api-key: must have at most 4096 bytes",
         ]
     );
 }
