@@ -314,6 +314,7 @@ impl FakeTable {
             upserts: pack(upserts),
             removals: removals.collect::<Vec<Digest>>().as_flattened().to_vec(),
             also: also.iter().map(|name| String::from(*name)).collect(),
+            takes_away: false,
         }))
     }
 

@@ -146,6 +146,7 @@ fn main() -> anyhow::Result<()> {
             upserts: pack(&added),
             removals: removed.iter().flat_map(|(digest, _)| *digest).collect(),
             also: vec![OTHER.to_owned()],
+            takes_away: false,
         }))?;
     }
     worker.report("after as many keys have come and gone as 17%", &mut out)?;
