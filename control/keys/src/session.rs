@@ -20,8 +20,8 @@ mod tests;
 pub use event::{ProtocolError, SessionEvent, TableUses};
 use slot::Slot;
 
-/// The default size of a chunk, 1,800 keys or so: a worker serves nobody while it appends them.
-const CHUNK_BYTES: usize = 64 * 1024;
+/// The default size of a chunk, 450 keys or so: a worker serves nobody while it appends them.
+const CHUNK_BYTES: usize = 16 * 1024;
 /// The default size of a delta, 1,000 keys or so: each is a search and a move in the worker, and together
 /// they hold it for some milliseconds.
 const DELTA_BYTES: usize = 32 * 1024;

@@ -38,7 +38,7 @@ use crate::workers::WorkersHandle;
 #[cfg(test)]
 mod tests;
 
-/// Messages that may wait in a stream; a chunk is at most 256 KiB.
+/// Messages that may wait in a stream; a chunk has about 16 KiB.
 const STREAM_BUFFER: usize = 4;
 /// A worker that comes back names every table that it holds.
 const MAX_CLIENT_MESSAGE: usize = 64 * 1024 * 1024;
