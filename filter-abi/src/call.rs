@@ -80,6 +80,7 @@ unsafe extern "C" {
         data: *mut *mut u8,
         size: *mut usize,
     ) -> u32;
+    fn proxy_get_header_map_pairs(map: u32, data: *mut *mut u8, size: *mut usize) -> u32;
     fn proxy_replace_header_map_value(
         map: u32,
         name: *const u8,
@@ -230,6 +231,14 @@ pub fn header(map: Map, name: &str) -> Option<Vec<u8>> {
     taken(|data, size| unsafe {
         proxy_get_header_map_value(map as u32, name.as_ptr(), name.len(), data, size)
     })
+}
+
+/// All headers, as the proxy lays them out: how many, the lengths of each name and value, and then each with
+/// a zero byte.
+#[must_use]
+pub fn headers(map: Map) -> Option<Vec<u8>> {
+    // SAFETY: the proxy gives back as `taken` wants it.
+    taken(|data, size| unsafe { proxy_get_header_map_pairs(map as u32, data, size) })
 }
 
 /// Gives a header exactly one value.

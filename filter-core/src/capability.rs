@@ -46,6 +46,8 @@ pub const CAPABILITIES: &[&str] = &[
     "proxy_get_buffer_bytes",
     "proxy_get_current_time_nanoseconds",
     "proxy_get_header_map_value",
+    // Only where a comma leaves open whether a header stands once or several times.
+    "proxy_get_header_map_pairs",
     "proxy_get_property",
     // What it does to a request or a response.
     "proxy_replace_header_map_value",

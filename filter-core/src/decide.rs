@@ -6,7 +6,7 @@ use crate::config::{FilterConfig, Policy, Step, auth_id_of_route};
 use crate::generated::{self, Shape};
 use crate::key;
 use crate::life::Lapse;
-use crate::place::PlaceRef;
+use crate::place::{JOINT, PlaceRef};
 use crate::record::Record;
 use crate::standalone::Demand;
 use crate::table::Table;
@@ -26,8 +26,15 @@ pub trait Tables {
 
 /// What there is to know of a request. Each answer costs a call to the proxy.
 pub trait Facts {
-    /// The first value of a request header, byte for byte.
-    fn first_value(&mut self, header: &str) -> Option<Vec<u8>>;
+    /// Every value of a request header, in order, byte for byte. Dearer than
+    /// [`joined_values`](Self::joined_values).
+    fn values(&mut self, header: &str) -> Vec<Vec<u8>>;
+
+    /// The same joined with commas, for the price of one value; none if there is no such header.
+    fn joined_values(&mut self, header: &str) -> Option<Vec<u8>> {
+        let values = self.values(header);
+        (!values.is_empty()).then(|| values.join(&b','))
+    }
 
     /// The time, in milliseconds since 1970. Without it no key is valid whose validity depends on it.
     fn now(&mut self) -> Option<u64>;
@@ -113,7 +120,7 @@ pub struct Grant<'a> {
     pub place: PlaceRef<'a>,
 }
 
-/// Decides on a request by its route's name and the keys in it; of a header the first value counts.
+/// Decides on a request by its route's name and the keys in it, in whatever value of a header they stand.
 ///
 /// Nothing is asked for but what matters, and nothing before the policy and its tables are known.
 pub fn decide<'a>(
@@ -244,9 +251,12 @@ fn verify<'a>(step: &'a Step, tables: &'a impl Tables, facts: &mut impl Facts) -
 /// When there is none, or when there are two.
 pub fn find<'a>(step: &'a Step, facts: &mut impl Facts) -> Result<(Vec<u8>, PlaceRef<'a>), Denial> {
     if step.places.is_empty() {
-        // Most have one header, and pay for nothing else.
-        let key = facts.first_value(&step.key_header).filter(|key| !key.is_empty()).ok_or(Denial::Missing)?;
-        return Ok((key, PlaceRef::Header(&step.key_header, None)));
+        // Most have one header with one value, and pay for nothing else.
+        let key = facts.joined_values(&step.key_header).ok_or(Denial::Missing)?;
+        if !key.contains(&JOINT) {
+            let place = PlaceRef::Header(&step.key_header, None);
+            return if key.is_empty() { Err(Denial::Missing) } else { Ok((key, place)) };
+        }
     }
     let mut found: Option<(Vec<u8>, PlaceRef<'a>)> = None;
     for place in step.places() {

@@ -148,6 +148,11 @@ impl RequestHost for FakeHost {
         headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone())
     }
 
+    fn request_values(&mut self, name: &str) -> Vec<Vec<u8>> {
+        let named = self.current_request().headers.iter().filter(|(other, _)| other == name);
+        named.map(|(_, value)| value.clone()).collect()
+    }
+
     fn set_request_header(&mut self, name: &str, value: &[u8]) -> Result<(), HostError> {
         self.remove_request_header(name)?;
         self.current_request().headers.push((name.to_owned(), value.to_vec()));
@@ -309,6 +314,7 @@ impl FakeTable {
             upserts: pack(upserts),
             removals: removals.collect::<Vec<Digest>>().as_flattened().to_vec(),
             also: also.iter().map(|name| String::from(*name)).collect(),
+            takes_away: false,
         }))
     }
 

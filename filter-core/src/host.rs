@@ -46,6 +46,15 @@ pub trait RequestHost {
     /// The first value of a request header.
     fn request_header(&mut self, name: &str) -> Option<Vec<u8>>;
 
+    /// Every value of a request header, in order. Dearer than [`joined_values`](Self::joined_values).
+    fn request_values(&mut self, name: &str) -> Vec<Vec<u8>>;
+
+    /// The same joined with commas, for the price of one value; none if there is no such header.
+    fn joined_values(&mut self, name: &str) -> Option<Vec<u8>> {
+        let values = self.request_values(name);
+        (!values.is_empty()).then(|| values.join(&b','))
+    }
+
     /// Gives a request header exactly one value.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ pub mod event;
 #[cfg(test)]
 mod fake;
 pub mod generated;
+pub mod header_list;
 pub mod header_name;
 pub mod host;
 pub mod key;

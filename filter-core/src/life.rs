@@ -99,6 +99,13 @@ impl Life {
         matches!(record, [MARK, flags, ..] if flags & ANY_SHAPE != 0)
     }
 
+    /// Whether a key with this life is refused at a moment at which it was valid with the other one.
+    pub(crate) fn narrows(self, other: Self) -> bool {
+        let ends = |life: Self| life.expires_at.unwrap_or(u64::MAX);
+        let begins = |life: Self| life.not_before.unwrap_or(0);
+        !other.disabled && (self.disabled || ends(self) < ends(other) || begins(self) > begins(other))
+    }
+
     /// Whether the key is valid. Asks for the time only if that depends on it, and without one the key
     /// is not.
     ///
@@ -178,6 +185,21 @@ pub(crate) mod tests {
         }
         assert_eq!(Life { expires_at: None, ..life }.check(|| None), Err(Lapse::NotYetValid));
         assert_eq!(Life::OVER.check(|| Some(0)), Err(Lapse::Expired));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_narrower_is_valid_whenever_the_other_was(
+            one in any_life(), other in any_life(), moments in prop::collection::vec(0..=LATEST, 8),
+        ) {
+            let near = [one, other].into_iter().flat_map(|life| [life.not_before, life.expires_at]).flatten();
+            let near = near.flat_map(|time| [time.saturating_sub(1), time, time + 1]);
+            let lost = near.chain(moments).any(|now| {
+                other.check(|| Some(now)).is_ok() && one.check(|| Some(now)).is_err()
+            });
+            prop_assert!(!lost || one.narrows(other));
+            prop_assert!(!one.narrows(one));
+        }
     }
 
     #[test]

@@ -138,6 +138,13 @@ impl<'a> Record<'a> {
         None
     }
 
+    /// Whether it gives less than another record of the same key: to somebody else, or at fewer moments. What
+    /// else it tells of the key is no right of it.
+    #[must_use]
+    pub fn narrows(self, other: Record<'_>) -> bool {
+        self.identity() != other.identity() || self.life().narrows(other.life())
+    }
+
     /// All bytes.
     #[must_use]
     pub fn as_bytes(self) -> &'a [u8] {

@@ -2,7 +2,9 @@
 //!
 //! No message leaves a table between two versions: a change is checked from end to end before it is
 //! made, and a snapshot is built beside the table that it replaces. What cannot be applied is
-//! answered with a Nack, on which the server sends a snapshot.
+//! answered with a Nack, on which the server sends a snapshot. Where a change finds no room, what it takes
+//! away is carried out all the same ([`change`]): then there is less in a table than its version says, and
+//! all that is said of it to the server says so.
 //!
 //! Tables that are the same are one: an alias makes them so, a change that names all of them leaves
 //! them so, and one that names only some takes those apart, with a copy of what it touches.
@@ -18,10 +20,11 @@ use crate::decide::Tables;
 use crate::table::{Builder, Refused, Table};
 use crate::usage::Reporter;
 use crate::wire::{
-    Ack, Alias, Delta, Digest, Entries, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd,
-    Subscribe, TableVersion, Version, removals, server_message,
+    Ack, Alias, Digest, Nack, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Subscribe,
+    TableVersion, Version, server_message,
 };
 
+mod change;
 #[cfg(test)]
 mod tests;
 
@@ -72,7 +75,8 @@ pub enum Effect {
         /// The table was not there before: whoever waits for it may try again.
         arrived: bool,
     },
-    /// The message was refused. What was held is held still.
+    /// The message was refused. What was held is held still, but for what a change takes away for which
+    /// there is no room.
     Refused {
         /// Says so to the server.
         nack: Nack,
@@ -118,6 +122,8 @@ enum Reason {
     NoVersion,
     #[error("the change starts from another version than the one held")]
     Gap,
+    #[error("the table has less in it than its version, as there was no room for an earlier change")]
+    Less,
     #[error("the table that it should be the same as is not held at that version")]
     NotHeld,
     #[error("the tables would need more than {0} bytes, which is the limit of a worker")]
@@ -149,7 +155,7 @@ impl Replica {
     /// The first message of a stream.
     #[must_use]
     pub fn subscribe(&self, who: Subscriber) -> Subscribe {
-        let held = |(name, held): (&String, &Held)| versioned(name.clone(), held.version);
+        let held = |(name, held): (&String, &Held)| held.told(name.clone());
         Subscribe {
             node_id: who.node_id,
             role: who.role,
@@ -158,6 +164,7 @@ impl Replica {
             config_version: who.config_version,
             held: self.tables.iter().map(held).collect(),
             shares: true,
+            takes_away: true,
         }
     }
 
@@ -239,7 +246,7 @@ impl Replica {
         let least = usize::try_from(begin.entries).unwrap_or(usize::MAX).saturating_mul(KEY_MIN);
         if self.memory_bytes().saturating_add(least) > self.limit {
             self.loading.insert(begin.table.clone(), Loading::Spoiled);
-            return refused(begin.table, &Reason::Limit(self.limit));
+            return self.refused(begin.table, &Reason::Limit(self.limit));
         }
         self.loading.insert(begin.table, Loading::Building(Builder::new(begin.entries)));
         Effect::None
@@ -260,7 +267,7 @@ impl Replica {
             Ok(()) => Effect::None,
             Err(reason) => {
                 self.loading.insert(chunk.table.clone(), Loading::Spoiled);
-                refused(chunk.table.clone(), &reason)
+                self.refused(chunk.table.clone(), &reason)
             }
         }
     }
@@ -277,119 +284,49 @@ impl Replica {
         };
         match finished {
             Ok(held) => {
-                let version = held.version;
                 let before = self.tables.insert(end.table.clone(), held);
                 if let Some(before) = &before {
                     self.usage.get_mut().seal_all(&end.table, before.version.revision);
                 }
-                changed(end.table, Vec::new(), version, before.is_none())
+                self.changed(end.table, Vec::new(), before.is_none())
             }
-            Err(reason) => refused(end.table, &reason),
+            Err(reason) => self.refused(end.table, &reason),
         }
     }
 
     fn alias(&mut self, alias: Alias) -> Effect {
         let Alias { table: name, of, version } = alias;
         let other = self.tables.get(&of).filter(|held| Some(held.version) == version);
-        let Some(Held { table, version }) = other else { return refused(name, &Reason::NotHeld) };
+        let Some(Held { table, version }) = other else { return self.refused(name, &Reason::NotHeld) };
         let (table, version) = (Arc::clone(table), *version);
         self.loading.remove(&name);
         let before = self.tables.insert(name.clone(), Held { table, version });
         if let Some(before) = &before {
             self.usage.get_mut().seal_all(&name, before.version.revision);
         }
-        changed(name, Vec::new(), version, before.is_none())
+        self.changed(name, Vec::new(), before.is_none())
     }
 
-    fn delta(&mut self, delta: Delta) -> Effect {
-        match self.apply(&delta) {
-            Ok(version) => changed(delta.table, delta.also, version, false),
-            Err(reason) => refused_all(delta.table, delta.also, &reason),
-        }
+    /// A table is at another version, and others with it.
+    fn changed(&self, table: String, also: Vec<String>, arrived: bool) -> Effect {
+        let held = self.tables.get(&table).map(|held| held.told(table));
+        Effect::Changed { ack: Ack { held, also }, arrived }
     }
 
-    fn apply(&mut self, delta: &Delta) -> Result<Version, Reason> {
-        let (Some(from), Some(to)) = (delta.from, delta.to) else { return Err(Reason::NoVersion) };
-        let held = |name: &String| self.tables.get(name).filter(|held| held.version == from);
-        let room = held(&delta.table).ok_or(Reason::Gap)?.table.room_for(&delta.upserts, &delta.removals);
-        if !delta.also.iter().all(|name| held(name).is_some()) {
-            return Err(Reason::Gap);
-        }
-        if !delta.upserts.is_empty()
-            && let Err(full) = self.check_room(room)
-        {
-            self.revoke(delta, from.revision);
-            return Err(full);
-        }
-        let outcome =
-            self.change(delta, |table| table.apply(&delta.upserts, &delta.removals, to.checksum), Some(to));
-        if let Err(reason) = outcome {
-            if matches!(reason, Refused::NoMemory) {
-                self.revoke(delta, from.revision);
-            }
-            return Err(reason.into());
-        }
-        // It was applied, so it can be read.
-        for name in names(delta) {
-            let usage = self.usage.get_mut();
-            let mut seal = |digest: &Digest| usage.seal(name, digest, from.revision);
-            removals(&delta.removals).unwrap_or_default().iter().for_each(&mut seal);
-            Entries::new(&delta.upserts).flatten().for_each(|(digest, _)| seal(&digest));
-        }
-        Ok(to)
+    fn refused(&self, table: String, reason: &Reason) -> Effect {
+        self.refused_all(table, Vec::new(), reason)
     }
 
-    /// Changes the tables of a delta as one, apart from others that are the same until now. Of what changes only
-    /// in part the version is one that nobody else has, so that only a snapshot helps.
-    fn change(
-        &mut self,
-        delta: &Delta,
-        change: impl FnOnce(&mut Table) -> Result<(), Refused>,
-        to: Option<Version>,
-    ) -> Result<(), Refused> {
-        let Some(held) = self.tables.get(&delta.table) else { return Ok(()) };
-        let mut table = Arc::clone(&held.table);
-        let empty: Arc<Table> = Arc::default();
-        for name in names(delta) {
-            if let Some(held) = self.tables.get_mut(name) {
-                held.table = Arc::clone(&empty);
-            }
-        }
-        let outcome = match Arc::get_mut(&mut table) {
-            Some(own) => change(own),
-            None => table.copy().and_then(|mut own| {
-                let outcome = change(&mut own);
-                table = Arc::new(own);
-                outcome
-            }),
+    /// A message was refused: why, and what there is of its tables.
+    fn refused_all(&self, table: String, also: Vec<String>, reason: &Reason) -> Effect {
+        let no_room =
+            matches!(reason, Reason::Limit(_) | Reason::NoMemory | Reason::Refused(Refused::NoMemory));
+        let told = |name: &String| match self.tables.get(name) {
+            Some(held) => held.told(name.clone()),
+            None => TableVersion { table: name.clone(), version: None, content: None },
         };
-        for name in names(delta) {
-            if let Some(held) = self.tables.get_mut(name) {
-                match (outcome, to) {
-                    (Ok(()), Some(to)) => held.version = to,
-                    (Ok(()), None) => {}
-                    (Err(_), _) => held.version.checksum = table.checksum(),
-                }
-                held.table = Arc::clone(&table);
-            }
-        }
-        outcome
-    }
-
-    /// Takes out what a change removes that is refused for want of room: a key that is revoked ends, whatever
-    /// else does not fit. The version stays, since the next change from there removes it again; if the key
-    /// is given back before, checksums differ and a snapshot follows.
-    fn revoke(&mut self, delta: &Delta, revision: u64) {
-        let Ok(removed) = removals(&delta.removals) else { return };
-        for name in names(delta) {
-            removed.iter().for_each(|digest| self.usage.get_mut().seal(name, digest, revision));
-        }
-        let outcome =
-            self.change(delta, |table| removed.iter().try_for_each(|digest| table.remove(digest)), None);
-        if outcome.is_err() {
-            // A table that cannot even forget lets nobody in any more.
-            names(delta).for_each(|name| drop(self.tables.remove(name)));
-        }
+        let held = also.iter().chain([&table]).map(told).collect();
+        Effect::Refused { nack: Nack { table, reason: reason.to_string(), no_room, also, held }, no_room }
     }
 
     /// Whether there is room for so many bytes more, by the limit and in fact.
@@ -421,30 +358,23 @@ impl Tables for Replica {
     }
 }
 
-/// The tables that a change is of.
-fn names(delta: &Delta) -> impl Iterator<Item = &str> {
-    delta.also.iter().chain([&delta.table]).map(String::as_str)
-}
-
-fn versioned(table: String, version: Version) -> TableVersion {
-    TableVersion { table, version: Some(version) }
-}
-
-fn changed(table: String, also: Vec<String>, version: Version, arrived: bool) -> Effect {
-    Effect::Changed { ack: Ack { held: Some(versioned(table, version)), also }, arrived }
-}
-
-fn refused(table: String, reason: &Reason) -> Effect {
-    refused_all(table, Vec::new(), reason)
-}
-
-fn refused_all(table: String, also: Vec<String>, reason: &Reason) -> Effect {
-    let no_room = matches!(reason, Reason::Limit(_) | Reason::NoMemory | Reason::Refused(Refused::NoMemory));
-    Effect::Refused { nack: Nack { table, reason: reason.to_string(), no_room, also }, no_room }
-}
-
 fn bytes(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+// === impl Held ===
+
+impl Held {
+    /// As the server is told of it.
+    fn told(&self, table: String) -> TableVersion {
+        let content = self.is_less().then(|| self.table.checksum());
+        TableVersion { table, version: Some(self.version), content }
+    }
+
+    /// There is less in it than the version says.
+    fn is_less(&self) -> bool {
+        self.table.checksum() != self.version.checksum
+    }
 }
 
 impl Default for Replica {

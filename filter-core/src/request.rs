@@ -258,8 +258,12 @@ impl<'a> Teller<'a> {
 // === impl Told ===
 
 impl<H: RequestHost> Facts for Told<'_, H> {
-    fn first_value(&mut self, header: &str) -> Option<Vec<u8>> {
-        self.host.request_header(header)
+    fn values(&mut self, header: &str) -> Vec<Vec<u8>> {
+        self.host.request_values(header)
+    }
+
+    fn joined_values(&mut self, header: &str) -> Option<Vec<u8>> {
+        self.host.joined_values(header)
     }
 
     fn now(&mut self) -> Option<u64> {

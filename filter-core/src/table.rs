@@ -198,6 +198,11 @@ impl Table {
         bytes
     }
 
+    /// Adds an entry, or replaces its record. Without memory nothing changes.
+    pub(crate) fn put(&mut self, digest: &Digest, record: Record<'_>) -> Result<(), Refused> {
+        Ok(self.insert(digest, record)?)
+    }
+
     /// Adds an entry, or replaces its record.
     fn insert(&mut self, digest: &Digest, record: Record<'_>) -> Result<(), NoMemory> {
         let mut at = self.segment_of(digest);

@@ -72,6 +72,9 @@ pub struct Subscribe {
     /// It knows what an [`Alias`] is, and a [`Delta`] of several tables.
     #[prost(bool, tag = "7")]
     pub shares: bool,
+    /// It knows what a [`Delta`] is that only takes away.
+    #[prost(bool, tag = "8")]
+    pub takes_away: bool,
 }
 
 /// A state of a table; the checksum is over its content.
@@ -91,12 +94,16 @@ pub struct TableVersion {
     /// The table.
     #[prost(string, tag = "1")]
     pub table: String,
-    /// Its state.
+    /// Its state; in a [`Nack`] none of a table that is not held.
     #[prost(message, optional, tag = "2")]
     pub version: Option<Version>,
+    /// The checksum of what is there where that is less than the version: what changes took away for which
+    /// there was no room.
+    #[prost(fixed64, optional, tag = "3")]
+    pub content: Option<u64>,
 }
 
-/// The worker holds exactly this.
+/// The worker holds exactly this; less than the version after a change that only took away.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct Ack {
     /// Table and version.
@@ -107,7 +114,8 @@ pub struct Ack {
     pub also: Vec<String>,
 }
 
-/// The worker refused a change and keeps what it has.
+/// The worker refused a change and keeps what it has, but for what a change takes away for which there is no
+/// room.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct Nack {
     /// The table.
@@ -116,12 +124,15 @@ pub struct Nack {
     /// Why, for people.
     #[prost(string, tag = "2")]
     pub reason: String,
-    /// With more memory it would have been taken. What it removes is gone all the same.
+    /// With more memory it would have been taken. What it takes away is gone all the same.
     #[prost(bool, tag = "3")]
     pub no_room: bool,
     /// The other tables of a [`Delta`] that is refused.
     #[prost(string, repeated, tag = "4")]
     pub also: Vec<String>,
+    /// What is held of each of these tables. A worker that does not say that holds what it held.
+    #[prost(message, repeated, tag = "5")]
+    pub held: Vec<TableVersion>,
 }
 
 /// A plugin configuration is in force.
@@ -248,6 +259,10 @@ pub struct Delta {
     /// Tables that change alike, all of them or none. They are held at `from` too.
     #[prost(string, repeated, tag = "6")]
     pub also: Vec<String>,
+    /// It is not the whole way: what it removes and what it narrows is all that is to be done, and the tables
+    /// stay at `from`, with less in them. For workers without room for the rest.
+    #[prost(bool, tag = "7")]
+    pub takes_away: bool,
 }
 
 /// A table is from now on what another one is.

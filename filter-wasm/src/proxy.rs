@@ -4,6 +4,7 @@ use keyward_filter_abi::call::{self, Buffer, Failed, Map};
 use keyward_filter_core::capability::ANONYMOUS;
 use keyward_filter_core::decisions::{Decisions, Row};
 use keyward_filter_core::event::{Event, Level};
+use keyward_filter_core::header_list;
 use keyward_filter_core::host::{HostError, Note, Reply, RequestHost, WorkerHost};
 use keyward_filter_core::metric::{Kind, Metric};
 use keyward_filter_core::wire;
@@ -11,6 +12,8 @@ use keyward_filter_core::wire;
 /// What Envoy makes
 /// [`ANONYMOUS_STATE`](keyward_filter_core::capability::ANONYMOUS_STATE) of.
 const ANONYMOUS_KEY: &[u8] = b"keyward_anonymous";
+/// Begins the path of the property that a request header is, all its values joined with commas.
+const REQUEST_HEADERS: &[u8] = b"request\0headers\0";
 /// Begins the details of a response that the filter makes: `%RESPONSE_CODE_DETAILS%` in an access log.
 const WHOSE: &str = "keyward_";
 const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
@@ -20,6 +23,8 @@ pub(crate) struct Proxy {
     /// The proxy's numbers of [`Metric::ALL`].
     metrics: [Option<u32>; Metric::ALL.len()],
     decisions: Decisions,
+    /// Where the path of a property is put together, so that no request pays for its memory.
+    path: Vec<u8>,
 }
 
 /// The message that came over a gRPC stream, in its callback; whole or not at all.
@@ -52,7 +57,7 @@ impl Proxy {
             };
             call::define_metric(kind, metric.name())
         };
-        Self { metrics: Metric::ALL.map(define), decisions: Decisions::new() }
+        Self { metrics: Metric::ALL.map(define), decisions: Decisions::new(), path: Vec::new() }
     }
 
     /// A number that no other VM has: workers start at the same nanosecond, so the clock will do only where
@@ -63,7 +68,7 @@ impl Proxy {
 
     /// Tells the proxy what was counted.
     pub(crate) fn show_counts(&mut self) {
-        let Self { metrics, decisions } = self;
+        let Self { metrics, decisions, .. } = self;
         decisions.show(
             |name| call::define_metric(call::Kind::Counter, name),
             call::add,
@@ -87,6 +92,18 @@ impl RequestHost for Proxy {
 
     fn request_header(&mut self, name: &str) -> Option<Vec<u8>> {
         call::header(Map::Request, name)
+    }
+
+    fn request_values(&mut self, name: &str) -> Vec<Vec<u8>> {
+        let all = call::headers(Map::Request).unwrap_or_default();
+        header_list::values(&all, name).unwrap_or_default()
+    }
+
+    fn joined_values(&mut self, name: &str) -> Option<Vec<u8>> {
+        self.path.clear();
+        self.path.extend_from_slice(REQUEST_HEADERS);
+        self.path.extend_from_slice(name.as_bytes());
+        call::property(&self.path)
     }
 
     fn set_request_header(&mut self, name: &str, value: &[u8]) -> Result<(), HostError> {

@@ -20,8 +20,8 @@ use keyward_filter_core::wire::{
 use keyward_integration::wasm_host::{Host, Vm};
 use prost::Message as _;
 
-/// Keys in a chunk: those of 64 KiB.
-const CHUNK: usize = 1_800;
+/// Keys in a chunk: those of 16 KiB.
+const CHUNK: usize = 450;
 /// Keys that come in a change, and keys that go: those of 32 KiB.
 const CHANGE: usize = 700;
 const CHANGES: usize = 240;
@@ -146,6 +146,7 @@ fn main() -> anyhow::Result<()> {
             upserts: pack(&added),
             removals: removed.iter().flat_map(|(digest, _)| *digest).collect(),
             also: vec![OTHER.to_owned()],
+            takes_away: false,
         }))?;
     }
     worker.report("after as many keys have come and gone as 17%", &mut out)?;

@@ -27,8 +27,8 @@ pub const BOOTSTRAP_FILE: &str = "bootstrap.json";
 /// The Envoy cluster of the control server in every bootstrap, and in the filter's configuration.
 pub const CONTROL_CLUSTER: &str = "keyward-control";
 /// Bytes of one stream from the control server that may be under way. It bounds for how long a worker
-/// takes in a key table without serving requests in between.
-const STREAM_WINDOW: u32 = 256 * 1024;
+/// takes in a key table without serving requests in between. It is the least that Envoy accepts.
+const STREAM_WINDOW: u32 = 65_535;
 
 /// What a bootstrap configuration depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]

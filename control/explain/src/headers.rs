@@ -27,13 +27,17 @@ impl Headers {
         self.0.push((name.to_owned(), value.to_vec()));
     }
 
-    /// The value that a filter is given: the first one.
-    pub(crate) fn first(&self, name: &str) -> Option<Vec<u8>> {
-        let joined = JOINED.iter().find(|(other, _)| *other == name);
-        match joined {
-            Some((_, separator)) => join(self.values(name), separator),
-            None => self.values(name).next(),
+    /// The values that a filter is given, one by one.
+    pub(crate) fn each(&self, name: &str) -> Vec<Vec<u8>> {
+        match JOINED.iter().find(|(other, _)| *other == name) {
+            Some((_, separator)) => join(self.values(name), separator).into_iter().collect(),
+            None => self.values(name).collect(),
         }
+    }
+
+    /// The first of them.
+    pub(crate) fn first(&self, name: &str) -> Option<Vec<u8>> {
+        self.each(name).into_iter().next()
     }
 
     /// The values that a matcher sees: all of them, as one.
@@ -66,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_twice_is_joined_for_matchers_and_the_first_one_for_filters() {
+    fn what_comes_twice_is_joined_for_matchers_and_for_filters_only_where_envoy_keeps_one() {
         let mut headers = Headers::default();
         for (name, value) in [
             ("a", "1"),
@@ -81,6 +85,8 @@ mod tests {
         let text = |value: Option<Vec<u8>>| value.map(|value| String::from_utf8(value).expect("text"));
         assert_eq!(text(headers.first("a")).as_deref(), Some("1"));
         assert_eq!(text(headers.all("a")).as_deref(), Some("1,2"));
+        assert_eq!(headers.each("a"), [b"1", b"2"]);
+        assert_eq!(headers.each("cookie"), [b"k=1; l=2"]);
         assert_eq!(text(headers.first("authorization")).as_deref(), Some("x,y"));
         assert_eq!(text(headers.first("cookie")).as_deref(), Some("k=1; l=2"));
         assert_eq!(headers.first("b"), None);

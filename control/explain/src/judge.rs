@@ -143,6 +143,10 @@ impl RequestHost for Scene {
         self.headers.first(name)
     }
 
+    fn request_values(&mut self, name: &str) -> Vec<Vec<u8>> {
+        self.headers.each(name)
+    }
+
     fn set_request_header(&mut self, name: &str, value: &[u8]) -> Result<(), HostError> {
         self.headers.set(name, value);
         Ok(())
@@ -185,8 +189,8 @@ impl RequestHost for Scene {
 // === impl Look ===
 
 impl Facts for Look<'_> {
-    fn first_value(&mut self, header: &str) -> Option<Vec<u8>> {
-        self.headers.first(header)
+    fn values(&mut self, header: &str) -> Vec<Vec<u8>> {
+        self.headers.each(header)
     }
 
     fn now(&mut self) -> Option<u64> {

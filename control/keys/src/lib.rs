@@ -31,4 +31,6 @@ pub use index::{AllowLists, Change, Holder, KeyIndex, LogLimits, Users};
 pub use session::{Limits, ProtocolError, Session, SessionEvent, TableUses};
 pub use table::Table;
 pub use view::{KeyView, Wanted};
-pub use workers::{Confirmed, Connection, GRACE, Goal, Held, Missing, Refusal, Standing, Worker, Workers};
+pub use workers::{
+    Confirmed, Connection, GRACE, Goal, Held, Holds, Missing, Refusal, Standing, Worker, Workers,
+};

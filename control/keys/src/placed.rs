@@ -50,4 +50,9 @@ impl Placed {
     pub(crate) fn difference(&self, held: Version, max_bytes: usize, urgent: bool) -> Option<Difference> {
         self.table.since(held, self.since, max_bytes, urgent)
     }
+
+    /// What the way to the present takes away from what is held by this name.
+    pub(crate) fn taken_away(&self, held: Version, max_bytes: usize) -> Option<Difference> {
+        self.table.taken_away(held, self.since, max_bytes)
+    }
 }

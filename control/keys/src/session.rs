@@ -20,8 +20,8 @@ mod tests;
 pub use event::{ProtocolError, SessionEvent, TableUses};
 use slot::Slot;
 
-/// The default size of a chunk, 1,800 keys or so: a worker serves nobody while it appends them.
-const CHUNK_BYTES: usize = 64 * 1024;
+/// The default size of a chunk, 450 keys or so: a worker serves nobody while it appends them.
+const CHUNK_BYTES: usize = 16 * 1024;
 /// The default size of a delta, 1,000 keys or so: each is a search and a move in the worker, and together
 /// they hold it for some milliseconds.
 const DELTA_BYTES: usize = 32 * 1024;
@@ -56,6 +56,8 @@ pub struct Session {
     role: Option<String>,
     /// The worker knows of aliases.
     shares: bool,
+    /// It knows of deltas that only take away.
+    takes_away: bool,
     slots: BTreeMap<Arc<str>, Slot>,
     /// The one snapshot that is being sent.
     loading: Option<Loading>,
@@ -140,12 +142,13 @@ impl Session {
     fn subscribe(&mut self, subscribe: Subscribe) -> Result<SessionEvent, ProtocolError> {
         let mut held = Vec::with_capacity(subscribe.held.len());
         for table in subscribe.held {
-            let version = table.version.ok_or(ProtocolError::NoVersion)?;
-            self.slots.insert(Arc::from(table.table.as_str()), Slot::holding(version));
-            held.push((table.table, version));
+            let holds = event::holds(&table).ok_or(ProtocolError::NoVersion)?;
+            self.slots.insert(Arc::from(table.table.as_str()), Slot::holding(holds));
+            held.push((table.table, holds));
         }
         self.role = Some(subscribe.role.clone());
         self.shares = subscribe.shares;
+        self.takes_away = subscribe.takes_away;
         Ok(SessionEvent::Subscribed {
             node: subscribe.node_id,
             role: subscribe.role,
@@ -159,14 +162,22 @@ impl Session {
     /// Passes over an answer to nothing that is on its way.
     fn ack(&mut self, ack: Ack) -> Result<Vec<SessionEvent>, ProtocolError> {
         let held = ack.held.ok_or(ProtocolError::NoVersion)?;
-        let version = held.version.ok_or(ProtocolError::NoVersion)?;
+        let holds = event::holds(&held).ok_or(ProtocolError::NoVersion)?;
+        let version = holds.version;
         let mut events = Vec::new();
         for table in [held.table].into_iter().chain(ack.also) {
             if let Some(slot) = self.slots.get_mut(table.as_str())
                 && slot.awaited == Some(version)
             {
-                *slot = Slot::holding(version);
-                events.push(SessionEvent::Acked { table, version });
+                if slot.taking_away {
+                    slot.taking_away = false;
+                    slot.awaited = None;
+                    slot.hold(Some(holds));
+                    events.push(SessionEvent::TookAway { table, holds });
+                } else {
+                    *slot = Slot::holding(holds);
+                    events.push(SessionEvent::Acked { table, version });
+                }
             }
         }
         Ok(events)
@@ -178,12 +189,17 @@ impl Session {
         reason.truncate(reason.floor_char_boundary(MAX_REASON_LEN));
         let mut events = Vec::new();
         for table in [nack.table].into_iter().chain(nack.also) {
-            if let Some(slot) = self.slots.get_mut(table.as_str())
-                && (slot.awaited.is_some() || loading)
-            {
-                slot.refuse(nack.no_room);
+            let mut holds = None;
+            if let Some(slot) = self.slots.get_mut(table.as_str()) {
+                if let Some(said) = nack.held.iter().find(|said| said.table == table) {
+                    slot.hold(event::holds(said));
+                }
+                if slot.awaited.is_some() || loading {
+                    slot.refuse(nack.no_room);
+                }
+                holds = slot.holds();
             }
-            events.push(SessionEvent::Nacked { table, reason: reason.clone() });
+            events.push(SessionEvent::Nacked { table, reason: reason.clone(), holds });
         }
         events
     }
@@ -217,7 +233,7 @@ impl Session {
         lacking.peek()?;
         let mut furthest: BTreeMap<*const Table, (u64, &Arc<str>, Version)> = BTreeMap::new();
         for (name, placed) in view.wanted_tables(role) {
-            let settled = |slot: &&Slot| slot.awaited.is_none() && slot.refusals == 0;
+            let settled = |slot: &&Slot| slot.awaited.is_none() && slot.refusals == 0 && slot.less.is_none();
             let held = self.slots.get(name).filter(settled).and_then(|slot| slot.held);
             if let Some((held, reach)) = held.and_then(|held| Some((held, placed.table.reach(held)?))) {
                 let best = furthest.entry(placed.id()).or_insert((reach, name, held));
@@ -228,7 +244,7 @@ impl Session {
         }
         lacking.find_map(|(name, placed)| {
             let (reach, of, version) = *furthest.get(&placed.id())?;
-            let held = self.slots.get(name).and_then(|slot| slot.held);
+            let held = self.slots.get(name).filter(|slot| slot.less.is_none()).and_then(|slot| slot.held);
             let own = held.and_then(|held| placed.reach(held));
             (reach >= placed.since && own.is_none_or(|own| own < reach)).then(|| {
                 (Alias { table: name.to_string(), of: of.to_string(), version: Some(version) }, version)
@@ -252,18 +268,28 @@ impl Session {
             if slot.refusals == 0 && placed.reach(from).is_none() && comes() {
                 continue;
             }
-            let more = if slot.no_room { MORE_WITHOUT_ROOM } else { 1 };
+            let is_cramped = slot.is_cramped(placed.version());
+            let more = if is_cramped { MORE_WITHOUT_ROOM } else { 1 };
             let max_bytes = self.limits.delta_bytes.saturating_mul(more);
-            let Some(difference) = placed.difference(from, max_bytes, slot.no_room) else { continue };
+            let taken_away =
+                (is_cramped && self.takes_away).then(|| placed.taken_away(from, max_bytes)).flatten();
+            let taken_away = taken_away.filter(|difference| !difference.is_empty());
+            let takes_away = taken_away.is_some();
+            let difference = taken_away.or_else(|| placed.difference(from, max_bytes, is_cramped));
+            let Some(difference) = difference else { continue };
             let also = self.alike(role, view, (name, placed), from);
             for name in also.iter().chain([name]) {
                 if let Some(slot) = self.slots.get_mut(name) {
-                    slot.offered = Some(placed.version());
-                    slot.offered_change = slot.offered;
+                    slot.offered_change = Some(placed.version());
+                    if !takes_away {
+                        slot.offered = slot.offered_change;
+                    }
+                    slot.taking_away = takes_away;
                     slot.awaited = Some(difference.to);
                 }
             }
             return Some(Delta {
+                takes_away,
                 table: name.to_string(),
                 from: Some(from),
                 to: Some(difference.to),
@@ -287,10 +313,16 @@ impl Session {
             return Vec::new();
         }
         let reach = placed.table.reach(from);
+        let Some(like) = self.slots.get(name) else { return Vec::new() };
+        let is_like = |slot: &Slot, it: &Placed| {
+            slot.held == Some(from)
+                && slot.less == like.less
+                && slot.is_cramped(it.version()) == like.is_cramped(placed.version())
+        };
         let others = view.wanted_tables(role).filter(|(other, it)| *other != name && it.id() == placed.id());
         let alike = others.filter(|(other, it)| {
             let slot = self.slots.get(*other).filter(|_| !self.is_loading(other));
-            slot.is_some_and(|slot| slot.held == Some(from) && slot.takes_delta(it.version()))
+            slot.is_some_and(|slot| is_like(slot, it) && slot.takes_delta(it.version()))
                 && reach.is_some_and(|reach| reach >= it.since.max(placed.since))
         });
         alike.map(|(other, _)| Arc::clone(other)).collect()
@@ -304,7 +336,8 @@ impl Session {
         let comes = |(name, placed): &(&Arc<str>, &Placed)| {
             let Some(slot) = self.slots.get(*name).filter(|slot| slot.refusals == 0) else { return false };
             let is_known = |held: Version| placed.reach(held).is_some() && placed.leads_from(held);
-            slot.awaited.is_some() || self.is_loading(name) || slot.held.is_some_and(is_known)
+            let leads = slot.less.is_none() && slot.held.is_some_and(is_known);
+            slot.awaited.is_some() || self.is_loading(name) || leads
         };
         view.wanted_tables(role).filter(comes).map(|(_, placed)| placed.id()).collect()
     }

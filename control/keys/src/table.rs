@@ -224,16 +224,36 @@ impl Table {
         if from.checksum == now.checksum {
             return Some(Difference { to: now, upserts: Vec::new(), removals: Vec::new() });
         }
-        let Way { entry, skipped } = self.way(from, entered, urgent)?;
+        let way = self.way(from, entered, urgent)?;
+        let (merged, to) = self.merged(&way, max_bytes);
+        let mut difference = Difference { to, upserts: Vec::new(), removals: Vec::new() };
+        merged.values().filter(|change| change.before != change.after).for_each(|it| difference.add(it));
+        Some(difference)
+    }
+
+    /// What the way to the present from `from` takes away: keys, and what narrower records of keys no longer give.
+    /// Of that about `max_bytes` at most; it leads nowhere, so `to` is where it starts.
+    pub(crate) fn taken_away(&self, from: Version, entered: u64, max_bytes: usize) -> Option<Difference> {
+        let (merged, _) = self.merged(&self.way(from, entered, true)?, usize::MAX);
+        let mut difference = Difference { to: from, upserts: Vec::new(), removals: Vec::new() };
+        for change in merged.values().filter(|change| change.takes_away()) {
+            if difference.upserts.len() + difference.removals.len() >= max_bytes {
+                break;
+            }
+            difference.add(change);
+        }
+        Some(difference)
+    }
+
+    /// All changes of a way as one, or of its beginning, of about `max_bytes`, and where that leads.
+    fn merged(&self, way: &Way<'_>, max_bytes: usize) -> (BTreeMap<Digest, EntryChange>, Version) {
         let mut merged: BTreeMap<Digest, EntryChange> = BTreeMap::new();
         let mut bytes = 0;
-        let mut to = now;
-        let rest = self.log.steps.skip(skipped);
-        for step in entry.iter().chain(rest.iter().map(AsRef::as_ref)) {
+        let rest = self.log.steps.skip(way.skipped);
+        for step in way.entry.iter().chain(rest.iter().map(AsRef::as_ref)) {
             bytes += step.bytes;
             if bytes > max_bytes as u64 && !merged.is_empty() {
-                to = step.from;
-                break;
+                return (merged, step.from);
             }
             for change in &step.changes {
                 merged
@@ -242,14 +262,7 @@ impl Table {
                     .or_insert_with(|| change.clone());
             }
         }
-        let mut difference = Difference { to, upserts: Vec::new(), removals: Vec::new() };
-        for change in merged.values().filter(|change| change.before != change.after) {
-            match &change.after {
-                Some(record) => pack_entry(&mut difference.upserts, &change.digest, record),
-                None => difference.removals.extend_from_slice(&change.digest),
-            }
-        }
-        Some(difference)
+        (merged, self.content.version)
     }
 
     fn way(&self, from: Version, entered: u64, urgent: bool) -> Option<Way<'_>> {
@@ -265,6 +278,21 @@ impl Table {
 
 fn packed_len(record: Option<&Record>) -> u64 {
     record.map_or(0, |record| (ENTRY_OVERHEAD + record.len()) as u64)
+}
+
+// === impl Difference ===
+
+impl Difference {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.upserts.is_empty() && self.removals.is_empty()
+    }
+
+    fn add(&mut self, change: &EntryChange) {
+        match &change.after {
+            Some(record) => pack_entry(&mut self.upserts, &change.digest, record),
+            None => self.removals.extend_from_slice(&change.digest),
+        }
+    }
 }
 
 // === impl Content ===

@@ -71,11 +71,23 @@ pub struct Worker {
     pub away_since: Option<Duration>,
 }
 
+/// What a worker says that it holds of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holds {
+    /// The version.
+    pub version: Version,
+    /// The checksum of what is there where that is less than the version: keys are missing that were revoked or
+    /// narrowed by changes for which there was no room.
+    pub less: Option<u64>,
+}
+
 /// What a worker holds of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
     /// The version.
     pub version: Version,
+    /// See [`Holds::less`].
+    pub less: Option<u64>,
     /// The worker acknowledged it on this stream. What it said when it subscribed counts only where
     /// the content is known: it may be from another life of the store.
     pub acknowledged: bool,
@@ -116,9 +128,7 @@ impl Workers {
     /// Notes what a worker has said.
     pub fn on_event(&mut self, connection: Connection, event: &SessionEvent, now: Duration) {
         if let SessionEvent::Subscribed { node, role, worker, build, config_version, held } = event {
-            let held = held
-                .iter()
-                .map(|(table, version)| (table.clone(), Held { version: *version, acknowledged: false }));
+            let held = held.iter().map(|(table, holds)| (table.clone(), Held::of(*holds, false)));
             let mut subscribed = Worker {
                 node: node.clone(),
                 role: role.clone(),
@@ -144,10 +154,16 @@ impl Workers {
             SessionEvent::Subscribed { .. } | SessionEvent::Used { .. } => {}
             SessionEvent::Acked { table, version } => {
                 worker.refused.remove(table);
-                worker.held.insert(table.clone(), Held { version: *version, acknowledged: true });
+                let holds = Holds { version: *version, less: None };
+                worker.held.insert(table.clone(), Held::of(holds, true));
                 worker.acknowledged_at = Some(now);
             }
-            SessionEvent::Nacked { table, reason } => {
+            SessionEvent::TookAway { table, holds } => {
+                worker.go_on_from(table, Some(*holds));
+                worker.acknowledged_at = Some(now);
+            }
+            SessionEvent::Nacked { table, reason, holds } => {
+                worker.go_on_from(table, *holds);
                 let times = worker.refused.get(table).map_or(0, |refusal| refusal.times);
                 let refusal = Refusal { reason: reason.clone(), times: times.saturating_add(1) };
                 worker.refused.insert(table.clone(), refusal);
@@ -218,11 +234,31 @@ impl Workers {
     }
 }
 
+// === impl Held ===
+
+impl Held {
+    fn of(Holds { version, less }: Holds, acknowledged: bool) -> Self {
+        Self { version, less, acknowledged }
+    }
+}
+
 // === impl Worker ===
 
 impl Worker {
     fn is_the_same_as(&self, other: &Self) -> bool {
         (&self.node, &self.role, &self.worker) == (&other.node, &other.role, &other.worker)
+    }
+
+    /// It holds this now, which need not be news.
+    fn go_on_from(&mut self, table: &str, holds: Option<Holds>) {
+        let before = self.held.get(table);
+        let acknowledged = |holds: Holds| {
+            before.is_some_and(|before| before.acknowledged && before.version == holds.version)
+        };
+        match holds.map(|holds| Held::of(holds, acknowledged(holds))) {
+            Some(held) => self.held.insert(table.to_owned(), held),
+            None => self.held.remove(table),
+        };
     }
 
     fn is_gone(&self, now: Duration) -> bool {

@@ -47,6 +47,11 @@ pub(crate) fn lack(standing: &Standing<'_>, goal: Goal) -> Option<String> {
             Some(_) if missing.retired => {
                 format!("still holds the keys of {table}, which goes once no route asks for it{away}")
             }
+            Some(_) if missing.is_less => {
+                format!(
+                    "holds some of the keys of {table} no more, as it had no room for changes of them{away}"
+                )
+            }
             Some(_) => format!("holds the keys of {table} as at revision {}{away}", missing.complete_to),
             None => format!("does not hold the keys of {table} yet{away}"),
         };

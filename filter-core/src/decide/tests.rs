@@ -23,8 +23,8 @@ impl Tables for Fixed {
 struct At<F>(F, Option<u64>);
 
 impl<F: FnMut(&str) -> Option<Vec<u8>>> Facts for At<F> {
-    fn first_value(&mut self, header: &str) -> Option<Vec<u8>> {
-        (self.0)(header)
+    fn values(&mut self, header: &str) -> Vec<Vec<u8>> {
+        (self.0)(header).into_iter().collect()
     }
 
     fn now(&mut self) -> Option<u64> {

@@ -7,8 +7,8 @@ use super::*;
 struct Headers(BTreeMap<&'static str, &'static str>);
 
 impl Facts for Headers {
-    fn first_value(&mut self, header: &str) -> Option<Vec<u8>> {
-        self.0.get(header).map(|value| value.as_bytes().to_vec())
+    fn values(&mut self, header: &str) -> Vec<Vec<u8>> {
+        self.0.get(header).map(|value| value.as_bytes().to_vec()).into_iter().collect()
     }
 
     fn now(&mut self) -> Option<u64> {

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -100,14 +100,19 @@ fn check(route: &str, headers: &[(&str, &str)], expected: &str) {
 #[test]
 fn a_valid_key_becomes_an_identity_and_goes_no_further() {
     check("ns/a|r", &[("api-key", "k1")], r#"x-user-id ["ann"] api-key []"#);
-    check("ns/a|r", &[("api-key", "k1"), ("api-key", "k2")], r#"x-user-id ["ann"] api-key []"#);
-    check("ns/a|r", &[("api-key", "k2"), ("api-key", "nope")], r#"x-user-id ["bob"] api-key []"#);
+    check("ns/a|r", &[("api-key", "k1"), ("api-key", "k1")], r#"x-user-id ["ann"] api-key []"#);
+    check("ns/a|r", &[("api-key", ""), ("api-key", "k1")], r#"x-user-id ["ann"] api-key []"#);
 }
 
 #[test]
-fn the_first_value_decides() {
-    check("ns/a|r", &[("api-key", "nope"), ("api-key", "k1")], "401");
-    check("ns/a|r", &[("api-key", ""), ("api-key", "k1")], "401");
+fn two_different_keys_are_refused_also_in_one_header() {
+    for (one, other) in [("k1", "k2"), ("k1", "nope"), ("nope", "k1")] {
+        check("ns/a|r", &[("api-key", one), ("api-key", other)], "401");
+        let request = FakeRequest::new("ns/a|r", &[("api-key", one), ("x-between", ","), ("api-key", other)]);
+        let mut host = FakeHost::with(request);
+        run(&mut host);
+        assert_eq!(host.request().denial, Some("ambiguous"), "{one} and {other}");
+    }
 }
 
 #[test]
@@ -120,8 +125,8 @@ fn an_identity_that_a_client_brings_is_overwritten() {
 #[test]
 fn a_key_that_is_forwarded_is_the_one_that_was_verified() {
     check("ns/forward|r", &[("api-key", "k1")], r#"x-user-id ["ann"] api-key ["k1"]"#);
-    let headers = [("api-key", "k1"), ("api-key", "k2"), ("api-key", "smuggled")];
-    check("ns/forward|r", &headers, r#"x-user-id ["ann"] api-key ["k1"]"#);
+    check("ns/forward|r", &[("api-key", "k1"), ("api-key", "k1")], r#"x-user-id ["ann"] api-key ["k1"]"#);
+    check("ns/forward|r", &[("api-key", "k1"), ("api-key", "smuggled")], "401");
 }
 
 #[test]
@@ -184,7 +189,7 @@ fn an_identity_in_a_response_is_removed() {
 }
 
 proptest! {
-    /// Whatever a client sends: exactly who sent a valid key first is forwarded, under his own name.
+    /// Whatever a client sends: exactly who sent a valid key and no other is forwarded, under his own name.
     #[test]
     fn nobody_passes_under_another_name(
         headers in prop::collection::vec(
@@ -204,11 +209,12 @@ proptest! {
             prop::collection::vec(any::<u8>(), 0..12),
         ],
     ) {
-        let first = headers.iter().find(|(name, _)| *name == "api-key").map(|(_, value)| value.as_slice());
+        let sent = headers.iter().filter(|(name, value)| *name == "api-key" && !value.is_empty());
+        let sent: BTreeSet<&[u8]> = sent.map(|(_, value)| value.as_slice()).collect();
         let known = [&b"ns/a|r"[..], b"ns/forward|r"].contains(&route.as_slice());
-        let owner = match first {
-            Some(b"k1") if known => Some("ann"),
-            Some(b"k2") if known => Some("bob"),
+        let owner = match sent.into_iter().collect::<Vec<_>>()[..] {
+            [b"k1"] if known => Some("ann"),
+            [b"k2"] if known => Some("bob"),
             _ => None,
         };
         let mut request = FakeRequest::new("", &[]);
@@ -324,6 +330,14 @@ fn a_key_is_found_in_each_of_its_places_and_taken_out() {
     check(&[(":path", "/a"), ("cookie", "a=b; key=k2")], "bob |  |  | /a | a=b");
     check(&[(":path", "/a"), ("cookie", "key=k2")], "bob |  |  | /a | ");
     check(&[(":path", "/a?key=k1"), ("api-key", "k1"), ("cookie", "key=k1")], "ann |  |  | /a | ");
+    // In each of several values, or of several that a proxy has made one of.
+    check(&[(":path", "/a"), ("api-key", "k1"), ("api-key", "k1")], "ann |  |  | /a | ");
+    check(&[(":path", "/a"), ("authorization", "Bearer k1,bearer k1")], "ann |  |  | /a | ");
+    check(&[(":path", "/a"), ("authorization", "Basic abc, Bearer k1")], "ann |  | Basic abc | /a | ");
+    let several = ["Basic a,b", "Bearer k1", "Digest c"].map(|value| ("authorization", value));
+    check(&[&[(":path", "/a")], &several[..]].concat(), "ann |  | Basic a,b,Digest c | /a | ");
+    let several = ["a=b,c", "key=k2", "d=e; key=k2"].map(|value| ("cookie", value));
+    check(&[&[(":path", "/a")], &several[..]].concat(), "bob |  |  | /a | a=b,c; d=e");
 }
 
 #[test]
@@ -334,6 +348,16 @@ fn two_different_keys_are_refused_wherever_they_stand() {
         check(&[(":path", "/?key=k1&key=k2")], "ambiguous");
         check(&[(":path", "/"), ("api-key", "k1"), ("authorization", "Bearer nope")], "ambiguous");
         check(&[(":path", "/"), ("api-key", "nope"), ("cookie", "key=k1")], "ambiguous");
+        for (name, one, other) in [
+            ("api-key", "k1", "k2"),
+            ("authorization", "Bearer k1", "Bearer k2"),
+            ("authorization", "Bearer k1,Bearer nope", "Basic abc"),
+            ("cookie", "key=k1", "a=b; key=k2"),
+            ("cookie", "key=nope", "key=k1"),
+        ] {
+            check(&[(":path", "/"), (name, one), (name, other)], "ambiguous");
+            check(&[(":path", "/"), (name, other), (name, one)], "ambiguous");
+        }
         check(&[(":path", "/?key=nope"), ("api-key", "")], "unknown");
         check(&[(":path", "/?key="), ("authorization", "Basic k1"), ("cookie", "other=k1")], "missing");
     }
@@ -345,7 +369,7 @@ fn a_key_that_is_forwarded_stays_where_it_stood() {
         |headers: &[(&str, &str)], expected: &str| check_places("ns/places-kept|r", headers, expected);
     check(&[(":path", "/a?key=k1"), ("cookie", "a=b")], "ann |  |  | /a?key=k1 | a=b");
     check(&[(":path", "/a"), ("authorization", "bearer k1")], "ann |  | bearer k1 | /a | ");
-    check(&[(":path", "/a"), ("api-key", "k1"), ("api-key", "x")], "ann | k1 |  | /a | ");
+    check(&[(":path", "/a"), ("api-key", "k1"), ("api-key", "k1")], "ann | k1 |  | /a | ");
 }
 
 #[test]
@@ -379,7 +403,7 @@ fn who_is_not_allowed_is_told_403_and_operators_why() {
 
 #[test]
 fn who_passes_without_a_key_has_no_identity_and_the_guard_is_told() {
-    let smuggled = [("x-user-id", "root"), ("x-team", "red"), ("api-key", ""), ("api-key", "k1")];
+    let smuggled = [("x-user-id", "root"), ("x-team", "red"), ("api-key", ""), ("api-key", "")];
     for route in ["ns/open|r", "ns/open-team|r"] {
         let mut host = FakeHost::with(FakeRequest::new(route, &smuggled));
         assert!(matches!(run(&mut host), Outcome::Forward(_)));

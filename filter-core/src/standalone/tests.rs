@@ -15,9 +15,9 @@ struct Request<'a> {
 }
 
 impl Facts for Request<'_> {
-    fn first_value(&mut self, header: &str) -> Option<Vec<u8>> {
-        let found = self.headers.iter().find(|(name, _)| *name == header)?;
-        Some(found.1.as_bytes().to_vec())
+    fn values(&mut self, header: &str) -> Vec<Vec<u8>> {
+        let named = self.headers.iter().filter(|(name, _)| *name == header);
+        named.map(|(_, value)| value.as_bytes().to_vec()).collect()
     }
 
     fn now(&mut self) -> Option<u64> {

@@ -1,4 +1,5 @@
-//! Request headers: whatever a client sends, only the first value of the right header decides.
+//! Request headers: whatever a client sends, only one key in the right header decides, however often it stands
+//! there.
 //!
 //! An input is: a route, when the host starts to refuse, and then headers.
 
@@ -183,13 +184,16 @@ fn wanted(config: &FilterConfig, host: &Host) -> Wanted {
     if step.table != "t" {
         return Wanted::Wait;
     }
-    let first = host.values(&step.key_header).first().map(|value| value.to_vec()).unwrap_or_default();
-    let Some((_, user)) = KEYS.iter().find(|(key, _)| *key == first) else { return Wanted::Reply(401) };
+    let mut keys = host.values(&step.key_header);
+    keys.retain(|key| !key.is_empty());
+    keys.dedup();
+    let [key] = keys[..] else { return Wanted::Reply(401) };
+    let Some((_, user)) = KEYS.iter().find(|(known, _)| *known == key) else { return Wanted::Reply(401) };
     // The key header is one change, the identity the other.
     if host.obeys < 2 {
         return Wanted::Reply(503);
     }
-    Wanted::Forward { user, key: step.forward_key.then_some(first) }
+    Wanted::Forward { user, key: step.forward_key.then(|| key.to_vec()) }
 }
 
 // === impl Host ===
@@ -212,6 +216,10 @@ impl RequestHost for Host {
 
     fn request_header(&mut self, name: &str) -> Option<Vec<u8>> {
         self.values(name).first().map(|value| value.to_vec())
+    }
+
+    fn request_values(&mut self, name: &str) -> Vec<Vec<u8>> {
+        self.values(name).into_iter().map(<[u8]>::to_vec).collect()
     }
 
     fn set_request_header(&mut self, name: &str, value: &[u8]) -> Result<(), HostError> {

@@ -5,7 +5,7 @@
 use keyward_filter_core::decide::Tables as _;
 use keyward_filter_core::key;
 use keyward_filter_core::record::Record;
-use keyward_filter_core::replica::{Effect, Replica};
+use keyward_filter_core::replica::{Effect, Replica, Subscriber};
 use keyward_filter_core::wire::{
     Alias, Delta, Digest, Drop, Entries, ServerMessage, SnapshotBegin, SnapshotChunk, SnapshotEnd, Version,
     entry_hash, pack_entry, removals, server_message::Kind,
@@ -88,9 +88,15 @@ fn versions(replica: &Replica) -> Vec<Option<Version>> {
     TABLES.iter().map(|table| replica.version(table)).collect()
 }
 
+fn nobody() -> Subscriber {
+    let none = String::new;
+    Subscriber { node_id: none(), role: none(), worker: none(), filter_build: none(), config_version: 0 }
+}
+
 /// The content of every table adds up to its version, in order and without doubles.
 fn check(replica: &Replica) {
     let mut keys = 0;
+    let held = replica.subscribe(nobody()).held;
     for name in TABLES {
         let Some(table) = replica.table(name) else {
             assert_eq!(replica.version(name), None);
@@ -100,7 +106,10 @@ fn check(replica: &Replica) {
         assert!(entries.windows(2).all(|pair| pair[0].0 < pair[1].0), "strictly ascending");
         assert!(entries.iter().all(|(digest, user)| table.get(digest) == Some(*user)));
         let sum = entries.iter().map(|(digest, user)| entry_hash(digest, user)).fold(0, u64::wrapping_add);
-        assert_eq!(replica.version(name).map(|version| version.checksum), Some(sum));
+        let told = held.iter().find(|told| told.table == name).expect("what is held is told");
+        assert_eq!(told.version, replica.version(name));
+        // Less is there only after a change that took something away and led nowhere.
+        assert_eq!(told.content.or_else(|| told.version.map(|version| version.checksum)), Some(sum));
         assert_eq!(table.len(), entries.len());
         keys += entries.len();
     }
@@ -176,7 +185,8 @@ fn delta(random: &mut Random, table: String, from: Version, removed: &Digest) ->
     let checksum = from.checksum.wrapping_add(entry_hash(&new, user));
     let to = Version { revision: from.revision + 1, checksum };
     let removals = if random.below(3) == 0 { removed.to_vec() } else { Vec::new() };
-    Delta { table, from: Some(from), to: Some(to), upserts, removals, also: also(random) }
+    let takes_away = random.below(5) == 0;
+    Delta { table, from: Some(from), to: Some(to), upserts, removals, also: also(random), takes_away }
 }
 
 /// Now and then another table that changes alike, or should.
@@ -204,6 +214,7 @@ fn message(random: &mut Random) -> Kind {
                 upserts: generate_entries(random),
                 removals,
                 also: also(random),
+                takes_away: random.below(5) == 0,
             })
         }
         5 => Kind::Alias(Alias { table, of: (*random.choose(&TABLES)).to_owned(), version }),

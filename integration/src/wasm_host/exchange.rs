@@ -9,9 +9,14 @@ use super::vm::Vm;
 use crate::headers::Headers;
 
 const ACTION_CONTINUE: u32 = 0;
-/// Headers that Envoy keeps once: repeated, their values are joined with commas before any filter
-/// sees them.
-const JOINED_HEADERS: [&str; 4] = ["authorization", "user-agent", "x-forwarded-for", "accept"];
+/// Headers that Envoy keeps once: repeated, their values are joined before any filter sees them.
+const JOINED_HEADERS: [(&str, &str); 5] = [
+    ("authorization", ","),
+    ("user-agent", ","),
+    ("x-forwarded-for", ","),
+    ("accept", ","),
+    ("cookie", "; "),
+];
 
 /// A request and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,10 +44,10 @@ pub enum Outcome {
 }
 
 fn joined(headers: Headers) -> Headers {
-    JOINED_HEADERS.iter().fold(headers, |mut headers, name| {
+    JOINED_HEADERS.iter().fold(headers, |mut headers, (name, joint)| {
         let values = headers.all(name);
         if values.len() > 1 {
-            let value = values.join(b",".as_slice());
+            let value = values.join(joint.as_bytes());
             headers.replace(name, value);
         }
         headers

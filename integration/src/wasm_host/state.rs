@@ -130,7 +130,12 @@ impl HostState {
             "plugin_root_id" | "plugin_vm_id" => Some(Vec::new()),
             "xds.node.id" => Some(self.node_id.clone().into_bytes()),
             "xds.route_name" => self.stream().map(|stream| stream.route_name.clone()),
-            _ => None,
+            _ => {
+                // All values, where `proxy_get_header_map_value` gives the first one.
+                let name = path.strip_prefix("request.headers.")?.to_owned();
+                let values = self.stream()?.request.all(name);
+                (!values.is_empty()).then(|| values.join(&b','))
+            }
         }
     }
 

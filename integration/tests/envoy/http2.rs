@@ -81,10 +81,15 @@ async fn headers_over_http2_mean_the_same() {
     site(&stack, &[("alice", "alice-key")]);
     let (key, wrong) = (("api-key", b"alice-key".as_slice()), ("api-key", b"wrong".as_slice()));
     let spoof = [("x-user-id", b"root".as_slice()), ("x-user-id", b"\xff"), ("x_user_id", b"root")];
-    let cases: [(Fields<'_>, bool); 7] = [
+    let empty = ("api-key", b"".as_slice());
+    let cases: [(Fields<'_>, bool); 11] = [
         (&[key], true),
-        (&[key, wrong], true),
+        (&[key, wrong], false),
         (&[wrong, key], false),
+        (&[key, key], true),
+        (&[key, spoof[0], key, wrong], false),
+        (&[empty, key, empty], true),
+        (&[("api-key", b"alice-key,alice-key")], false),
         (&[("api-key", b"\xff\x80")], false),
         (&[("host", b"open.test")], false),
         (&[], false),

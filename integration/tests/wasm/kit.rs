@@ -135,6 +135,7 @@ pub(crate) fn delta(
         upserts: pack(&added),
         removals: removed.collect(),
         also: Vec::new(),
+        takes_away: false,
     })
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use keyward_filter_core::wire::client_message::Kind;
+use keyward_filter_core::wire::{Delta, Digest, server_message};
 use keyward_integration::wasm_host::{Host, Vm};
 
 use crate::kit::{
@@ -168,6 +169,41 @@ fn a_vm_whose_memory_is_full_refuses_what_does_not_fit_and_serves_on() {
     assert!(matches!(said(&mut vm, stream).as_slice(), [Kind::Ack(_)]));
     assert_eq!(ask(&mut vm, "alice-key"), Err(401));
     assert_eq!(ask(&mut vm, "carol-key"), Ok("carol".into()));
+}
+
+#[test]
+fn a_change_that_finds_no_memory_ends_what_it_revokes_and_narrows_and_the_next_one_is_no_gap() {
+    let mut vm = Vm::start_within(&Host::load().unwrap(), &json(&config(1)), 6 * 1024 * 1024).unwrap();
+    let stream = open_stream(&mut vm);
+    let mut held = entries(&[("alice-key", "alice"), ("bob-key", "bob"), ("carol-key", "carol")]);
+    held.sort();
+    send_snapshot(&mut vm, stream, &held);
+    // One is revoked, one goes to somebody else, and much comes that does not fit.
+    let mut after = entries(&[("bob-key", "somebody-else"), ("carol-key", "carol")]);
+    let long = |(digest, user): (Digest, String)| (digest, format!("{user}-{}", "n".repeat(200)));
+    after.extend(many_entries(5_600).into_iter().map(long));
+    after.sort();
+    send(&mut vm, stream, delta((1, &held), (2, &after)));
+    let told = said(&mut vm, stream);
+    let [Kind::Nack(nack)] = told.as_slice() else { panic!("not one refusal: {told:?}") };
+    assert!(nack.no_room, "{nack:?}");
+    let [left] = &nack.held[..] else { panic!("{nack:?}") };
+    assert_eq!(left.version, Some(version(1, &held)));
+    assert_ne!(left.content, None, "it says that it holds less");
+    assert_eq!(ask(&mut vm, "alice-key"), Err(401));
+    assert_ne!(ask(&mut vm, "bob-key"), Ok("bob".into()));
+    assert_eq!(ask(&mut vm, "carol-key"), Ok("carol".into()));
+    // What is revoked behind it comes by itself, and what fits is taken.
+    let mut next = entries(&[("bob-key", "somebody-else"), ("dan-key", "dan")]);
+    next.sort();
+    let server_message::Kind::Delta(change) = delta((1, &held), (3, &next)) else { panic!("a delta") };
+    send(&mut vm, stream, server_message::Kind::Delta(Delta { takes_away: true, ..change.clone() }));
+    assert!(matches!(said(&mut vm, stream).as_slice(), [Kind::Ack(_)]));
+    assert_eq!(ask(&mut vm, "carol-key"), Err(401));
+    send(&mut vm, stream, server_message::Kind::Delta(change));
+    assert!(matches!(said(&mut vm, stream).as_slice(), [Kind::Ack(_)]));
+    assert_eq!(ask(&mut vm, "bob-key"), Ok("somebody-else".into()));
+    assert_eq!(ask(&mut vm, "dan-key"), Ok("dan".into()));
 }
 
 #[test]

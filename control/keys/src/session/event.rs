@@ -1,6 +1,8 @@
 //! What a worker said, as others want to know it.
 
-use keyward_filter_core::wire::{Digest, Usage, Version, uses};
+use keyward_filter_core::wire::{Digest, TableVersion, Usage, Version, uses};
+
+use crate::workers::Holds;
 
 /// What a worker said that others want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub enum SessionEvent {
         /// Version of the plugin configuration in force.
         config_version: u64,
         /// What the worker holds from before.
-        held: Vec<(String, Version)>,
+        held: Vec<(String, Holds)>,
     },
     /// The worker holds what it was sent last.
     Acked {
@@ -27,12 +29,21 @@ pub enum SessionEvent {
         /// Its version.
         version: Version,
     },
+    /// The worker has taken away what it was told to, and lacks all else.
+    TookAway {
+        /// The table.
+        table: String,
+        /// What it holds.
+        holds: Holds,
+    },
     /// The worker refused what it was sent last.
     Nacked {
         /// The table.
         table: String,
         /// Why.
         reason: String,
+        /// What it goes on from.
+        holds: Option<Holds>,
     },
     /// A plugin configuration is in force.
     ConfigApplied {
@@ -77,6 +88,11 @@ pub enum ProtocolError {
     /// The uses in a report are cut off.
     #[error("the uses in a report are not well formed")]
     Uses,
+}
+
+/// What a worker says of a table; nothing of one that it does not hold.
+pub(super) fn holds(table: &TableVersion) -> Option<Holds> {
+    table.version.map(|version| Holds { version, less: table.content })
 }
 
 pub(super) fn used(usage: Usage) -> Result<SessionEvent, ProtocolError> {

@@ -61,7 +61,7 @@ fn message(kind: client_message::Kind) -> ClientMessage {
 }
 
 fn ack(table: &str, version: Version) -> ClientMessage {
-    let held = TableVersion { table: table.to_owned(), version: Some(version) };
+    let held = TableVersion { table: table.to_owned(), version: Some(version), content: None };
     message(client_message::Kind::Ack(Ack { held: Some(held), ..Ack::default() }))
 }
 
@@ -98,7 +98,7 @@ fn a_stream_begins_with_subscribe_and_has_one() {
 
 #[test]
 fn a_message_that_says_nothing_ends_the_stream() {
-    let unversioned = TableVersion { table: ONE.to_owned(), version: None };
+    let unversioned = TableVersion { table: ONE.to_owned(), version: None, content: None };
     let mut session = Session::new();
     assert_eq!(session.on_message(ClientMessage { kind: None }), Err(ProtocolError::Unknown));
     let held = subscribe(vec![unversioned.clone()]);
@@ -360,7 +360,7 @@ fn a_long_reason_is_cut_between_characters() {
     let long = format!("x{}", "\u{e9}".repeat(MAX_REASON_LEN));
     let events = session.on_message(nack(ONE, &long)).expect("it belongs there");
     let kept = format!("x{}", "\u{e9}".repeat((MAX_REASON_LEN - 1) / 2));
-    assert_eq!(events, [SessionEvent::Nacked { table: ONE.to_owned(), reason: kept }]);
+    assert_eq!(events, [SessionEvent::Nacked { table: ONE.to_owned(), reason: kept, holds: None }]);
 }
 
 #[test]

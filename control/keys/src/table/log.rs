@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use imbl::Vector;
+use keyward_filter_core::record::Record as KeyRecord;
 use keyward_filter_core::wire::{DIGEST_LEN, Digest, Version, entry_hash};
 
 use super::{ENTRY_OVERHEAD, Record};
@@ -198,6 +199,18 @@ impl EntryChange {
     pub(super) fn applied_to(&self, checksum: u64) -> u64 {
         let before = hash(&self.digest, self.before.as_ref());
         checksum.wrapping_sub(before).wrapping_add(hash(&self.digest, self.after.as_ref()))
+    }
+
+    /// Whether a key is revoked by it, or gets a record that gives less. What cannot be read gives nothing.
+    pub(super) fn takes_away(&self) -> bool {
+        match (&self.before, &self.after) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(before), Some(after)) => match (KeyRecord::parse(before), KeyRecord::parse(after)) {
+                (Ok(before), Ok(after)) => after.narrows(before),
+                _ => true,
+            },
+        }
     }
 
     /// What it takes in memory, as if nobody else held its records.

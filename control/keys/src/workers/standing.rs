@@ -52,6 +52,8 @@ pub struct Missing<'a> {
     pub table: &'a str,
     /// What it holds of it.
     pub held: Option<Version>,
+    /// Of that, keys are missing that were revoked or narrowed by changes for which there was no room.
+    pub is_less: bool,
     /// What it should hold.
     pub wanted: Version,
     /// The revision up to which what it holds has everything.
@@ -138,7 +140,9 @@ impl Workers {
             let held = worker.held.get(name.as_ref());
             // Who waits to be told that it is the same as another table lacks it for the same reason.
             let of_same = || worker.refused.iter().find(|(other, _)| self.view.are_one(name, other));
-            let is_present = held.is_some_and(|held| held.version.checksum == table.version().checksum);
+            let is_less = held.is_some_and(|held| held.less.is_some());
+            let is_present =
+                held.is_some_and(|held| held.version.checksum == table.version().checksum) && !is_less;
             let complete_to = match table.retired {
                 None if is_present => return None,
                 // It is to go, and has what was there before that.
@@ -151,6 +155,7 @@ impl Workers {
             Some(Missing {
                 table: name,
                 held: held.map(|held| held.version),
+                is_less,
                 wanted: table.version(),
                 complete_to,
                 retired: table.retired.is_some(),
@@ -177,7 +182,10 @@ impl Workers {
 /// may bear one of another life of the store: there only the content counts, as far as it is known.
 fn complete_to(table: &Placed, held: Held) -> u64 {
     let acknowledged = if held.acknowledged { held.version.revision } else { 0 };
-    acknowledged.max(table.reach(held.version).unwrap_or(0))
+    let reach = table.reach(held.version).unwrap_or(0);
+    // What is missing may be missing since any change after the version, also where the table is now as it was.
+    let reach = if held.less.is_some() && reach == u64::MAX { 0 } else { reach };
+    acknowledged.max(reach)
 }
 
 // === impl Confirmed ===

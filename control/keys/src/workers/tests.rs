@@ -68,6 +68,19 @@ impl Registry {
         self.workers.on_event(connection, event, self.now);
     }
 
+    /// A worker refuses a change, and keeps what it holds.
+    fn refuse(&mut self, connection: Connection, table: &str, reason: &str) {
+        let worker = self.workers.iter().find(|(it, _)| *it == connection).map(|(_, worker)| worker);
+        let held = worker.and_then(|worker| worker.held.get(table));
+        let holds = held.map(|held| Holds { version: held.version, less: held.less });
+        self.refuse_with(connection, table, reason, holds);
+    }
+
+    fn refuse_with(&mut self, connection: Connection, table: &str, reason: &str, holds: Option<Holds>) {
+        let (table, reason) = (table.to_owned(), reason.to_owned());
+        self.say(connection, &SessionEvent::Nacked { table, reason, holds });
+    }
+
     fn leave(&mut self, connection: Connection) {
         self.workers.disconnect(connection, self.now);
     }
@@ -103,7 +116,7 @@ fn subscribed(role: &str, worker: &str, held: &[(&str, Version)]) -> SessionEven
         worker: worker.to_owned(),
         build: "b".to_owned(),
         config_version: 3,
-        held: held.iter().map(|(table, version)| (String::from(*table), *version)).collect(),
+        held: held.iter().map(|(table, version)| (String::from(*table), whole(*version))).collect(),
     }
 }
 
@@ -111,8 +124,8 @@ fn acked(view: &KeyView, table: &str) -> SessionEvent {
     SessionEvent::Acked { table: table.to_owned(), version: version(view, table) }
 }
 
-fn nacked(table: &str, reason: &str) -> SessionEvent {
-    SessionEvent::Nacked { table: table.to_owned(), reason: reason.to_owned() }
+fn whole(version: Version) -> Holds {
+    Holds { version, less: None }
 }
 
 fn version(view: &KeyView, table: &str) -> Version {
@@ -141,7 +154,10 @@ fn a_stream_is_a_worker_from_its_subscription_on() {
         worker: "w".to_owned(),
         build: "b".to_owned(),
         config_version: 3,
-        held: BTreeMap::from([(ONE.to_owned(), Held { version: foreign(), acknowledged: false })]),
+        held: BTreeMap::from([(
+            ONE.to_owned(),
+            Held { version: foreign(), less: None, acknowledged: false },
+        )]),
         refused: BTreeMap::new(),
         acknowledged_at: None,
         away_since: None,
@@ -218,7 +234,7 @@ fn a_worker_that_moves_to_another_stream_is_one() {
     assert_eq!(connections(&registry), [foreign, new]);
     assert!(registry.by_all(1), "what it held when it moved counts");
     // What was on its way on the old one is of no account.
-    registry.say(old, &nacked(ONE, "late"));
+    registry.refuse(old, ONE, "late");
     registry.leave(old);
     assert_eq!(connections(&registry), [foreign, new]);
     assert_eq!(registry.worker(new).refused, BTreeMap::new());
@@ -311,7 +327,7 @@ fn a_standing_says_who_holds_what_instead_of_what_since_when_and_why() {
     registry.now = Duration::from_secs(5);
     let third = keys.change();
     registry.publish(&third);
-    registry.say(front, &nacked(ONE, "no room"));
+    registry.refuse(front, ONE, "no room");
     let refusal = Refusal { reason: "no room".to_owned(), times: 1 };
     let worker = registry.worker(front);
     let expected = Standing {
@@ -321,6 +337,7 @@ fn a_standing_says_who_holds_what_instead_of_what_since_when_and_why() {
         missing: vec![Missing {
             table: ONE,
             held: Some(version(&first, ONE)),
+            is_less: false,
             wanted: version(&third, ONE),
             complete_to: 1,
             retired: false,
@@ -416,7 +433,7 @@ fn refusals_are_counted_until_the_table_is_taken() {
     registry.publish(&view);
     let back = registry.join("back", &[]);
     for (times, reason) in [(1, "first"), (2, "second")] {
-        registry.say(back, &nacked(ONE, reason));
+        registry.refuse(back, ONE, reason);
         let refusal = Refusal { reason: reason.to_owned(), times };
         assert_eq!(registry.worker(back).refused, BTreeMap::from([(ONE.to_owned(), refusal)]));
     }
@@ -424,9 +441,49 @@ fn refusals_are_counted_until_the_table_is_taken() {
     assert_eq!(registry.worker(back).refused.len(), 1);
     registry.say(back, &acked(&view, ONE));
     assert_eq!(registry.worker(back).refused, BTreeMap::new());
-    registry.say(back, &nacked(ONE, "again"));
+    registry.refuse(back, ONE, "again");
     assert_eq!(registry.worker(back).refused[ONE].times, 1);
     assert!(registry.by_all(1), "it keeps what it has");
+}
+
+#[test]
+fn a_worker_that_holds_less_than_its_version_lacks_that_until_it_is_whole() {
+    let mut keys = Keys::new();
+    let first = keys.view();
+    let mut registry = Registry::default();
+    registry.publish(&first);
+    let front = registry.join("front", &[]);
+    registry.say(front, &acked(&first, ONE));
+    let second = keys.change();
+    registry.publish(&second);
+    let less = Holds { less: Some(7), ..whole(version(&first, ONE)) };
+    registry.refuse_with(front, ONE, "no room", Some(less));
+    assert_eq!(registry.lacks(2), ["node-front a/one"]);
+    assert!(registry.by_all(1), "what was confirmed was so");
+    // The table is as it was again, but the worker is not.
+    keys.index.apply(3, [put("a/ann", "team=x", 1)]);
+    registry.publish(&keys.view());
+    assert_eq!(registry.lacks(3), ["node-front a/one"]);
+    assert!(registry.workers.standings(registry.now).all(|it| it.missing.iter().all(|it| it.is_less)));
+    // What it says when it comes back proves nothing of any revision.
+    registry.leave(front);
+    let held = vec![(ONE.to_owned(), less)];
+    let SessionEvent::Subscribed { node, role, worker, build, config_version, .. } =
+        subscribed("front", "w", &[])
+    else {
+        panic!("it subscribes")
+    };
+    let back = registry.workers.connect();
+    registry.say(back, &SessionEvent::Subscribed { node, role, worker, build, config_version, held });
+    assert_eq!(registry.lacks(1), ["node-front a/one"]);
+    let took = SessionEvent::TookAway { table: ONE.to_owned(), holds: less };
+    registry.say(back, &took);
+    assert_eq!(registry.lacks(3), ["node-front a/one"]);
+    registry.say(back, &acked(&keys.view(), ONE));
+    assert!(registry.by_all(3));
+    // One that could not even forget holds nothing.
+    registry.refuse_with(back, ONE, "no memory", None);
+    assert_eq!(registry.lacks(1), ["node-front a/one"]);
 }
 
 #[test]
@@ -436,7 +493,7 @@ fn a_table_that_was_dropped_is_not_held() {
     registry.publish(&view);
     let back = registry.join("back", &[(TWO, version(&view, TWO))]);
     registry.say(back, &acked(&view, ONE));
-    registry.say(back, &nacked(ONE, "why"));
+    registry.refuse(back, ONE, "why");
     let begin = SnapshotBegin { table: TWO.to_owned(), entries: 1 };
     registry.workers.on_sent(back, &ServerMessage { kind: Some(server_message::Kind::Begin(begin)) });
     assert!(registry.by_all(1), "it serves what it holds while it loads");

@@ -87,7 +87,9 @@ fn worker(worker: &Worker) -> Value {
         .held
         .iter()
         .map(|(table, held)| {
-            let version = json!({ "revision": held.version.revision, "acknowledged": held.acknowledged });
+            let (revision, incomplete) = (held.version.revision, held.less.is_some());
+            let version =
+                json!({ "revision": revision, "acknowledged": held.acknowledged, "incomplete": incomplete });
             (words(table), version)
         })
         .collect();

@@ -409,7 +409,7 @@ async fn a_key_can_always_be_revoked() {
 
 /// What the server says first to a worker that comes with this version of a table.
 fn first_words(view: &KeyView, role: &str, table: &str, held: Version) -> Option<server_message::Kind> {
-    let held = TableVersion { table: table.to_owned(), version: Some(held) };
+    let held = TableVersion { table: table.to_owned(), version: Some(held), content: None };
     let subscribe = Subscribe { role: role.to_owned(), held: vec![held], ..Subscribe::default() };
     let mut session = Session::new();
     let message = ClientMessage { kind: Some(client_message::Kind::Subscribe(subscribe)) };

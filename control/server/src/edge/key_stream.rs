@@ -38,7 +38,7 @@ use crate::workers::WorkersHandle;
 #[cfg(test)]
 mod tests;
 
-/// Messages that may wait in a stream; a chunk is at most 256 KiB.
+/// Messages that may wait in a stream; a chunk has about 16 KiB.
 const STREAM_BUFFER: usize = 4;
 /// A worker that comes back names every table that it holds.
 const MAX_CLIENT_MESSAGE: usize = 64 * 1024 * 1024;
@@ -183,7 +183,9 @@ fn note_push(pushes: &mut Pushes<String>, message: &ServerMessage) {
 
 fn note_answer(pushes: &mut Pushes<String>, event: &SessionEvent) {
     match event {
-        SessionEvent::Acked { table, .. } => pushes.answered(table, false),
+        SessionEvent::Acked { table, .. } | SessionEvent::TookAway { table, .. } => {
+            pushes.answered(table, false);
+        }
         SessionEvent::Nacked { table, .. } => pushes.answered(table, true),
         _ => {}
     }
@@ -247,10 +249,13 @@ fn log(event: &SessionEvent) {
             let [node, role, worker, build] = [node, role, worker, build].map(|text| shown(text));
             tracing::info!(%node, %role, %worker, %build, "key stream subscribed");
         }
-        SessionEvent::Nacked { table, reason } => {
+        SessionEvent::Nacked { table, reason, .. } => {
             tracing::warn!(table = %shown(table), reason = %shown(reason), "a worker refused keys");
         }
-        SessionEvent::Acked { .. } | SessionEvent::ConfigApplied { .. } | SessionEvent::Used { .. } => {}
+        SessionEvent::Acked { .. }
+        | SessionEvent::TookAway { .. }
+        | SessionEvent::ConfigApplied { .. }
+        | SessionEvent::Used { .. } => {}
     }
 }
 

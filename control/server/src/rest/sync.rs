@@ -132,6 +132,9 @@ struct Table {
     /// What it holds: revision and checksum of the content.
     #[serde(skip_serializing_if = "Option::is_none")]
     held: Option<String>,
+    /// Of that, keys are missing: they were revoked or narrowed by changes for which there was no room.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    incomplete: bool,
     /// What it should hold, when that is something else.
     #[serde(skip_serializing_if = "Option::is_none")]
     wanted: Option<String>,
@@ -288,12 +291,13 @@ fn worker(standing: &Standing<'_>, goal: Goal, now: Duration, wall: Timestamp) -
     let of = standing.worker;
     let mut tables: BTreeMap<String, Table> = BTreeMap::new();
     for (name, held) in &of.held {
-        let held = Some(version(held.version));
-        tables.insert(name.clone(), Table { held, wanted: None, refused: None });
+        let (held, incomplete) = (Some(version(held.version)), held.less.is_some());
+        tables.insert(name.clone(), Table { held, incomplete, wanted: None, refused: None });
     }
     for missing in &standing.missing {
         let table = Table {
             held: missing.held.map(version),
+            incomplete: missing.is_less,
             wanted: Some(version(missing.wanted)),
             refused: missing.refused.map(|refusal| refusal.reason.clone()),
         };

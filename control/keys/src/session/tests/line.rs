@@ -20,7 +20,7 @@ pub(super) struct Line {
     /// Names the VM.
     pub(super) worker: String,
     limits: Limits,
-    /// It is a build that knows nothing of aliases.
+    /// It is a build that knows nothing of aliases, nor of changes that only take away.
     pub(super) is_old: bool,
     pub(super) session: Session,
     pub(super) replica: Replica,
@@ -93,7 +93,11 @@ impl Line {
             config_version: 1,
         };
         let subscribe = self.replica.subscribe(who);
-        self.say(client_message::Kind::Subscribe(Subscribe { shares: !self.is_old, ..subscribe }));
+        self.say(client_message::Kind::Subscribe(Subscribe {
+            shares: !self.is_old,
+            takes_away: !self.is_old,
+            ..subscribe
+        }));
     }
 
     /// The server sends its next message, if it has one.

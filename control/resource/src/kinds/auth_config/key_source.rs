@@ -28,8 +28,8 @@ const MAX_PREFIX_LEN: usize = 64;
 pub(super) static KEY_SOURCE: Message = Message {
     name: "ApiKeySource",
     doc: "Where in a request the key may stand: looked at in the order headers, query parameters, cookies, and \
-          of each in the order of its list. A request with two different keys in these places is refused with \
-          401. Unless forwardKey is true, the key is taken out of all of them.",
+          of each in the order of its list, in every value of a header. A request with two different keys in these \
+          places is refused with 401. Unless forwardKey is true, the key is taken out of all of them.",
     fields: &[
         Field::new("headers", Type::List(&Type::Object(&SOURCE_HEADER)), "Headers that may carry the key."),
         Field::new(

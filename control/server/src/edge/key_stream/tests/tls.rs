@@ -95,7 +95,11 @@ impl Port {
     async fn subscribe(&self, identity: &Issued, role: &str) -> Result<ServerMessage, Status> {
         let subscribe = Subscribe {
             role: role.to_owned(),
-            held: vec![TableVersion { table: "old".to_owned(), version: Some(Version::default()) }],
+            held: vec![TableVersion {
+                table: "old".to_owned(),
+                version: Some(Version::default()),
+                content: None,
+            }],
             ..Subscribe::default()
         };
         let message = ClientMessage { kind: Some(client_message::Kind::Subscribe(subscribe)) };
