@@ -72,7 +72,7 @@ fn whatever_helps_to_find_out_what_is_wrong_is_there_and_holds_no_key() {
     if taken.0 != 200 {
         std::mem::swap(&mut taken, &mut refused);
     }
-    assert_eq!((taken.0, refused.0), (200, 409));
+    assert_eq!((taken.0, refused.0), (200, 429));
     assert!(String::from_utf8_lossy(&refused.1).contains("another profile"));
     let profile = taken.1;
     assert_eq!(profile.get(..2), Some([0x1f, 0x8b].as_slice()));

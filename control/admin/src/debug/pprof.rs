@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::get;
@@ -51,8 +51,8 @@ pub enum Form {
 /// Why there is no profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProfileFailure {
-    /// Another one is being taken.
-    Busy(String),
+    /// Another one is being taken: try again after this many seconds.
+    Busy(String, u64),
     /// This server cannot.
     Unavailable(String),
     /// It went wrong.
@@ -102,13 +102,16 @@ fn form(parameters: &Parameters<'_>) -> Result<Form, String> {
 fn answer(profile: Result<Bytes, ProfileFailure>, form: Form, name: &str) -> Response {
     let bytes = match profile {
         Ok(bytes) => bytes,
-        Err(failure) => {
-            let (code, why) = match failure {
-                ProfileFailure::Busy(why) => (StatusCode::CONFLICT, why),
-                ProfileFailure::Unavailable(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
-                ProfileFailure::Internal(why) => (StatusCode::INTERNAL_SERVER_ERROR, why),
-            };
-            return envelope::failed(code, &why, false);
+        Err(ProfileFailure::Busy(why, seconds)) => {
+            let mut response = envelope::failed(StatusCode::TOO_MANY_REQUESTS, &why, false);
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+            return response;
+        }
+        Err(ProfileFailure::Unavailable(why)) => {
+            return envelope::failed(StatusCode::SERVICE_UNAVAILABLE, &why, false);
+        }
+        Err(ProfileFailure::Internal(why)) => {
+            return envelope::failed(StatusCode::INTERNAL_SERVER_ERROR, &why, false);
         }
     };
     let (kind, ending) = match form {

@@ -36,7 +36,7 @@ async fn what_no_profile_can_be_taken_of_is_refused_with_what_can() {
         ("/debug/pprof/profile?format=svg", 400, "pprof or folded"),
         ("/debug/pprof/profile?second=5", 400, "seconds, frequency, format"),
         ("/debug/pprof/profile?seconds=5&seconds=6", 400, "twice"),
-        ("/debug/pprof/profile?seconds=59", 409, "another one"),
+        ("/debug/pprof/profile?seconds=59", 429, "another one"),
         ("/debug/pprof/heap?seconds=5", 400, "there is format"),
         ("/debug/pprof/heap?format=svg", 400, "pprof or folded"),
         ("/debug/pprof/heap?format=folded", 503, "nothing is sampled"),

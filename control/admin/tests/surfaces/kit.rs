@@ -96,7 +96,7 @@ impl Logging for Levelled {
 impl Profiles for Sample {
     fn cpu(&self, seconds: u64, frequency: u32, form: Form) -> BoxFuture<'_, Result<Bytes, ProfileFailure>> {
         Box::pin(ready(match seconds {
-            59 => Err(ProfileFailure::Busy("another one is being taken".to_owned())),
+            59 => Err(ProfileFailure::Busy("another one is being taken".to_owned(), 7)),
             _ => Ok(format!("{seconds} {frequency} {form:?}").into()),
         }))
     }

@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+pub use super::routing::format::Source;
+use super::routing::format::sources;
 use crate::meta::ObjectRef;
 
 /// Options of a virtual host, for all its routes.
@@ -309,6 +311,16 @@ pub enum HashSource {
     },
     /// The address of the client.
     SourceIp,
+}
+
+// === impl HeaderToAdd ===
+
+impl HeaderToAdd {
+    /// What its value takes over from requests and answers.
+    #[must_use]
+    pub fn sources(&self) -> Vec<Source> {
+        sources(&self.value)
+    }
 }
 
 // === impl Cors ===

@@ -27,7 +27,7 @@ const SOCKET: &str = "admin.sock";
 const MAX_PATH: usize = 107;
 /// How long the head of an answer may take: a dump of everything takes its time.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// So much of a path and a query is logged.
+/// So much of a path is logged.
 const MAX_SHOWN: usize = 512;
 
 /// The admin of one Envoy.
@@ -107,12 +107,13 @@ impl ProxyAdmin for AdminSocket {
     fn send(&self, request: Request, changes: Option<Who>) -> BoxFuture<'_, Result<Response, String>> {
         Box::pin(async move {
             let said = changes.map(|Who(who)| {
-                (who, request.method().clone(), printable(&request.uri().to_string(), MAX_SHOWN))
+                // A query may hold anything.
+                (who, request.method().clone(), printable(request.uri().path(), MAX_SHOWN))
             });
             let answer = self.ask(request).await;
-            if let Some((who, method, uri)) = said {
+            if let Some((who, method, path)) = said {
                 let code = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
-                tracing::info!(target: AUDIT_TARGET, who, %method, uri, code, "asked of the proxy's admin");
+                tracing::info!(target: AUDIT_TARGET, who, %method, path, code, "asked of the proxy's admin");
             }
             answer.map_err(|error| {
                 tracing::debug!("the admin of the supervised envoy does not answer: {error:#}");

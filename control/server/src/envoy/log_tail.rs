@@ -18,6 +18,8 @@ const MAX_LINE: usize = 64 * 1024;
 
 /// So much of a line is passed on.
 const MAX_SHOWN: usize = 8 * 1024;
+/// So much is read at once, in bytes.
+const CHUNK: u64 = 1024 * 1024;
 /// So much of what was logged before is put into the ring.
 const BEFORE: u64 = 256 * 1024;
 
@@ -52,11 +54,18 @@ pub(super) async fn follow(path: PathBuf, ring: Ring, cancelled: CancellationTok
     }
     let mut last = false;
     loop {
+        let mut there_is_more = false;
         if let Ok(fresh) = read_from(&path, &mut offset) {
+            there_is_more = fresh.len() as u64 == CHUNK;
             for line in lines.take(&fresh) {
                 keep(&line, &ring);
                 log_line(&line);
             }
+        }
+        if there_is_more {
+            // Others have something to do as well.
+            tokio::task::yield_now().await;
+            continue;
         }
         if last {
             return;
@@ -75,7 +84,7 @@ fn read_from(path: &PathBuf, offset: &mut u64) -> std::io::Result<Vec<u8>> {
     }
     file.seek(SeekFrom::Start(*offset))?;
     let mut fresh = Vec::new();
-    file.take(1024 * 1024).read_to_end(&mut fresh)?;
+    file.take(CHUNK).read_to_end(&mut fresh)?;
     *offset += fresh.len() as u64;
     Ok(fresh)
 }
@@ -129,14 +138,18 @@ fn log_line(line: &str) {
 impl Lines {
     /// The lines that are complete now.
     fn take(&mut self, fresh: &[u8]) -> Vec<String> {
-        self.partial.extend_from_slice(fresh);
         let mut lines = Vec::new();
-        while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.partial.drain(..=end).collect();
+        let mut pieces = fresh.split(|byte| *byte == b'\n');
+        // What is behind the last end of a line is not complete yet.
+        let rest = pieces.next_back().unwrap_or_default();
+        for piece in pieces {
+            self.partial.extend_from_slice(piece);
             if !std::mem::take(&mut self.is_skipping) {
-                lines.push(String::from_utf8_lossy(&line).trim_end().to_owned());
+                lines.push(String::from_utf8_lossy(&self.partial).trim_end().to_owned());
             }
+            self.partial.clear();
         }
+        self.partial.extend_from_slice(rest);
         if self.partial.len() > MAX_LINE {
             if !self.is_skipping {
                 lines.push(String::from_utf8_lossy(&self.partial).into_owned());
@@ -171,6 +184,15 @@ mod tests {
         let long = "o".repeat(MAX_LINE + 1);
         assert_eq!(lines.take(long.as_bytes()).len(), 1);
         assert_eq!(lines.take(b" error [forged] line\ninfo [a] b\n"), ["info [a] b"]);
+    }
+
+    #[test]
+    fn many_short_lines_take_no_longer_than_few_long_ones() {
+        let since = std::time::Instant::now();
+        let many = b"o\n".repeat(usize::try_from(CHUNK).unwrap());
+        assert_eq!(Lines::default().take(&many).len(), many.len() / 2);
+        // A second at most; a line that costs what is behind it makes it minutes.
+        assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
     }
 
     #[test]

@@ -12,7 +12,10 @@
 //!
 //! Within one virtual host it is more than a loss: the filter sets a header, Envoy looks for the route once
 //! more, and would find another one, under the authentication of the first. So a host that asks for what
-//! its own policies set is refused whatever came first, and so is whoever asks for the identity.
+//! its own policies set is refused whatever came first, and so is whoever asks for the identity, and whoever
+//! copies a key ([`copies`]).
+
+mod copies;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -105,6 +108,9 @@ impl<'a> Conflicts<'a> {
             for live in &served[proxy] {
                 alone |= self.check_alone(live, &mut found);
             }
+        }
+        for live in served.values().flatten() {
+            alone |= self.check_copies(live, &mut found);
         }
         // Whoever goes for its own sake is in nobody's way.
         if !alone {

@@ -11,6 +11,7 @@
 mod cors;
 mod demand;
 mod guard;
+mod key_places;
 mod leaf;
 mod lost_headers;
 mod matchers;
@@ -27,6 +28,7 @@ use keyward_resource::kinds::virtual_service::VirtualService;
 use keyward_resource::{ObjectKey, ObjectRef, Reports, State};
 
 pub(super) use self::demand::{Demand, Mention, Use};
+pub(super) use self::key_places::Copying;
 use self::walk::Place;
 use super::Known;
 use super::kind::{ROUTE_TABLE, VIRTUAL_SERVICE};
@@ -105,6 +107,7 @@ pub(super) fn compile(virtual_service: &VirtualService, known: &Known<'_>) -> Co
     let top = compiler.key.clone();
     let headers = compiler.options.header_manipulation.clone();
     compiler.note_adds(&top, &[], "the virtual host", headers.as_ref());
+    compiler.note_copies(&top, &[], "the virtual host", (None, headers.as_ref()));
     compiler.check_exposed(&top, compiler.options.cors.clone().as_ref(), "the virtual host");
     compiler.routes = compiler.walk(&Place::top(&top), &virtual_service.routes);
     if compiler.walked > MAX_ROUTES {

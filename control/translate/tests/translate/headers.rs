@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyward_resource::kinds::auth_config::{AuthConfig, MetadataEntry};
+use keyward_resource::kinds::options::{HeaderToAdd, Source};
 use keyward_resource::kinds::route::{HeaderMatcher, Matcher, ValueMatcher};
 use keyward_resource::kinds::{ExtAuth, Route};
 use keyward_resource::{ObjectKey, ObjectRef, State};
@@ -103,6 +104,9 @@ proptest! {
                 for headers in proxy.routes().filter_map(|route| route.header_manipulation.as_ref()) {
                     for header in &headers.request_add {
                         prop_assert!(!removed(&header.name), "{} is added", header.name);
+                    }
+                    for source in headers.response_add.iter().flat_map(HeaderToAdd::sources) {
+                        prop_assert_ne!(source, Source::Header("api-key".to_owned()));
                     }
                 }
                 for step in proxy.policies.values().flat_map(|policy| &policy.steps) {

@@ -204,7 +204,8 @@ fn is_rejected(output: &Output, object: &ObjectKey) -> bool {
 /// Whether it is rejected for what policies and routes say of headers, or for overriding authentication:
 /// there it is not asked who was served before.
 fn is_by_rule(report: &Report) -> bool {
-    const RULES: [&str; 3] = ["what a policy sets", "what authentication adds", "stays in force"];
+    const RULES: [&str; 4] =
+        ["what a policy sets", "what authentication adds", "a key must not get", "stays in force"];
     let by_rule = |reason: &String| RULES.iter().any(|rule| reason.contains(rule));
     report.state == State::Rejected && report.reasons.iter().any(by_rule)
 }

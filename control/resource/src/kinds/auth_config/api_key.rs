@@ -274,6 +274,9 @@ impl ApiKeyAuth {
     pub const SELECTS_NOTHING: &str =
         "it selects no Secret: give labelSelector or apiKeySecretRefs, else no key could ever be valid";
 
+    /// The header in which keys are looked for where no place is named.
+    pub const DEFAULT_HEADER: &str = DEFAULT_HEADER;
+
     /// The headers in which the key is looked for.
     pub fn key_headers(&self) -> impl Iterator<Item = &str> {
         let only = self.places.is_empty().then_some(self.header_name.as_str());

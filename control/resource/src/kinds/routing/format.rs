@@ -164,6 +164,41 @@ pub(crate) fn split_command(text: &str) -> Result<Split<'_>, String> {
     Ok(Split { name, argument, length, rest })
 }
 
+/// What of a request, or of its answer, gets into a value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The header of this name in lower case.
+    Header(String),
+    /// This query parameter.
+    Parameter(String),
+    /// The whole query.
+    Query,
+}
+
+/// Headers with a path in them, and its query.
+pub(crate) const WITH_QUERY: &[&str] = &[":path", "referer", "x-envoy-original-path"];
+
+/// What a value takes over from requests and answers, as far as the proxy can read it.
+pub(crate) fn sources(text: &str) -> Vec<Source> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some((_, behind)) = rest.split_once('%') {
+        rest = behind.strip_prefix('%').unwrap_or_else(|| {
+            let Ok(Split { name, argument, rest, .. }) = split_command(behind) else { return behind };
+            match (name, argument) {
+                ("REQ" | "RESP" | "TRAILER", Some(headers)) => {
+                    found.extend(headers.split('?').map(Source::header));
+                }
+                ("QUERY_PARAM", Some(name)) => found.push(Source::Parameter(name.to_owned())),
+                ("QUERY_PARAMS" | "PATH", _) => found.push(Source::Query),
+                _ => {}
+            }
+            rest
+        });
+    }
+    found
+}
+
 /// Checks one command, behind its first `%`; answers with what stands behind it.
 fn command(text: &str) -> Result<&str, String> {
     let Split { name, argument, length, rest } = split_command(text)?;
@@ -182,6 +217,17 @@ fn command(text: &str) -> Result<&str, String> {
             Err(format!("%{name}%: what stands behind ':' must be a number up to 65535"))
         }
         _ => Ok(rest),
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    /// A header, in any case; of those with a path in them the query is what counts.
+    #[must_use]
+    pub fn header(name: &str) -> Self {
+        let name = name.to_ascii_lowercase();
+        if WITH_QUERY.contains(&name.as_str()) { Self::Query } else { Self::Header(name) }
     }
 }
 

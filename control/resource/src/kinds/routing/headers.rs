@@ -65,7 +65,8 @@ static HEADER: Message = Message {
             "value",
             Type::String,
             "The value, at most 16384 bytes. The proxy replaces `%REQ(name)%`, `%DOWNSTREAM_REMOTE_ADDRESS%` \
-             and its other commands; write `%%` for a percent sign. Default empty.",
+             and its other commands; write `%%` for a percent sign. Whoever copies what a policy of the same \
+             virtual host looks for a key in, or the header `api-key`, is rejected. Default empty.",
         ),
     ],
     unsupported: &[],

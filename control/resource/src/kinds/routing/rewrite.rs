@@ -59,7 +59,8 @@ pub(crate) const AUTO_HOST: Field = Field::new(
 pub(crate) const HOST_HEADER: Field = Field::new(
     "hostRewriteHeader",
     Type::String,
-    "The header of the request whose value the upstream sees as host. Without that header the host stays.",
+    "The header of the request whose value the upstream sees as host. Without that header the host stays. Whoever \
+     names a header in which a policy of the same virtual host looks for a key, or `api-key`, is rejected.",
 );
 /// `hostRewritePathRegex`.
 pub(crate) const HOST_PATH_REGEX: Field = Field::new(

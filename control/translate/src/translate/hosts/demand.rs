@@ -8,6 +8,7 @@ use keyward_resource::kinds::route::Route as RouteSpec;
 use keyward_resource::{ObjectKey, ObjectRef};
 
 use super::Compiler;
+use super::key_places::Copying;
 use super::walk::Place;
 use crate::proxy::{Auth, names};
 
@@ -18,6 +19,8 @@ pub(in crate::translate) struct Demand {
     pub(in crate::translate) asks: BTreeSet<Mention>,
     /// What is added to requests.
     pub(in crate::translate) adds: BTreeSet<Mention>,
+    /// What is copied from requests and answers to where a key must not be.
+    pub(in crate::translate) copies: BTreeSet<Copying>,
     /// The policies of its routes.
     pub(in crate::translate) uses: BTreeSet<Use>,
 }
@@ -44,7 +47,7 @@ pub(in crate::translate) struct Use {
     pub(in crate::translate) tables: Vec<ObjectRef>,
 }
 
-fn tables(steps: &[names::Step]) -> Vec<ObjectRef> {
+pub(super) fn tables(steps: &[names::Step]) -> Vec<ObjectRef> {
     steps.iter().filter_map(|step| step.table.clone()).collect()
 }
 

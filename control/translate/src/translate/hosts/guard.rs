@@ -15,12 +15,6 @@ use super::super::headers::folded;
 use super::{Compiler, closed_route};
 use crate::proxy::{Auth, Route, RouteMatcher};
 
-/// Whether a text may tell the key: `names` says whether it names a header.
-fn tells(key: &Step, names: &impl Fn(&str) -> bool) -> bool {
-    // A query parameter stands in the path, and that under several names.
-    key.key_headers().any(names) || (names("path") && key.key_parameters().next().is_some())
-}
-
 // === impl Compiler ===
 
 impl Compiler<'_> {
@@ -63,8 +57,8 @@ impl Compiler<'_> {
         self.routes = routes;
     }
 
-    /// Headers that are added and removed, without those that would bring back an identity, or give
-    /// away one or a key that passes here.
+    /// Headers that are added and removed, without those that would bring back an identity, or give one
+    /// away. Who copies keys is rejected as a whole: see [`key_places`](super::key_places).
     pub(super) fn guarded(
         &mut self,
         owner: &ObjectKey,
@@ -108,7 +102,6 @@ impl Known<'_> {
         let value = header.value.to_ascii_lowercase();
         let names = |name: &str| value.contains(name);
         let told = steps.iter().flat_map(|step| &step.headers).any(|told| names(&told.header))
-            || steps.iter().any(|step| tells(step, &names))
             || names(&self.settings.identity_header);
         // An expression can put the name of a header together.
         (value.contains('%') && (told || names("%cel(")))

@@ -59,7 +59,9 @@ impl Compiler<'_> {
                 None => self.warn(place.owner, format!("{label}: RouteOption {reference} is not found")),
             }
         }
-        self.note_adds(place.owner, steps, label, options.header_manipulation.as_ref());
+        let headers = options.header_manipulation.as_ref();
+        self.note_adds(place.owner, steps, label, headers);
+        self.note_copies(place.owner, steps, label, (options.host_rewrite.as_ref(), headers));
         match &place.parent {
             None => options.fill_authentication(&self.options),
             Some(parent) => {

@@ -62,6 +62,7 @@ impl Compiler<'_> {
             };
             let headers = destination.header_manipulation.as_ref();
             self.note_adds(at.place.owner, at.steps, at.label, headers);
+            self.note_copies(at.place.owner, at.steps, at.label, (None, headers));
             let auth = std::slice::from_ref(at.auth);
             let header_manipulation = self.guarded(at.place.owner, at.label, headers, auth);
             to.push(Destination { cluster, weight: destination.weight, header_manipulation });

@@ -5,7 +5,7 @@
 //! can name, in cookies and in the query; upstreams may repeat it in their answers. So of headers those are
 //! listed that may be logged, and no AuthConfig can name any of them.
 
-use crate::kinds::routing::format::{PLAIN_COMMANDS, split_command};
+use crate::kinds::routing::format::{PLAIN_COMMANDS, WITH_QUERY, split_command};
 
 /// A piece of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,9 +69,6 @@ const RESPONSE_HEADERS: &[&str] = &[
     "www-authenticate",
     "x-request-id",
 ];
-
-/// Request headers with the query in them.
-const WITH_QUERY: &[&str] = &[":path", "referer", "x-envoy-original-path"];
 
 /// What `%PATH%` may say in its parentheses.
 const PATHS: &[&str] = &["NQ", "NQ:ORIG", "NQ:PATH", "NQ:ORIG_OR_PATH"];

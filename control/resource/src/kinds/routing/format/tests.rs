@@ -44,3 +44,21 @@ fn plain_text_and_percent_signs_are_told_apart() {
         assert!(check(wrong).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn what_a_value_takes_over_is_found_wherever_it_stands() {
+    let header = |name: &str| Source::Header(name.to_owned());
+    for (text, expected) in [
+        ("", vec![]),
+        ("plain 100%% %DURATION% %%REQ(api-key)%%", vec![]),
+        ("a %REQ(API-Key):10% b", vec![header("api-key")]),
+        ("%REQ(x-a?Cookie)%%RESP(x-b)%%TRAILER(x-c)%", ["x-a", "cookie", "x-b", "x-c"].map(header).to_vec()),
+        ("%REQ(:PATH)%", vec![Source::Query]),
+        ("%REQ(x-a?referer)%", vec![header("x-a"), Source::Query]),
+        ("%PATH:5% %QUERY_PARAMS%", vec![Source::Query, Source::Query]),
+        ("%QUERY_PARAM(api_key)%", vec![Source::Parameter("api_key".to_owned())]),
+    ] {
+        assert_eq!(sources(text), expected, "{text}");
+        assert_eq!(check(text), Ok(()), "{text}");
+    }
+}
