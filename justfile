@@ -101,11 +101,17 @@ properties ROUNDS='10':
             || exit 1; \
     done
 
-# Write the golden files anew and delete those without a case; review the diff
+# Write all golden files and generated pages anew and delete those without a case; review the diff
 [group('check')]
-golden:
-    UPDATE_GOLDENS=1 cargo test -q -p keyward-resource -p keyward-api -p keyward-translate
-    git --no-pager diff --stat -- testdata
+golden: filter
+    UPDATE_GOLDENS=1 cargo test -q -p keyward-filter-core -p keyward-resource -p keyward-translate -p keyward-api \
+        -p keyward-check -p keyward-cli \
+        -- goldens the_reference every_case_is_said the_page_lists every_kind_is_shown standalone::tests::cases
+    cargo build -q -p keyward
+    UPDATE_GOLDENS=1 cargo test -q -p keyward -- the_page_of_commands
+    UPDATE_GOLDENS=1 cargo test -q -p keyward-integration --test routing -- explanations_are_told
+    UPDATE_GOLDENS=1 cargo test -q -p keyward-integration --test cli --test kubectl -- sessions
+    git --no-pager diff --stat -- testdata docs
 
 # Measure requests, revocations, full loads and the store against peers (--quick takes minutes; --help lists the flags)
 [group('check')]

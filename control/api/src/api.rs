@@ -30,6 +30,7 @@ pub struct Api {
     pub(crate) statuses: Arc<dyn Statuses>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) confirm: Option<Arc<dyn Confirm>>,
+    pub(crate) beside: Arc<[&'static str]>,
 }
 
 // === impl Api ===
@@ -37,13 +38,19 @@ pub struct Api {
 impl Api {
     /// An API that writes with this writer and reads from its store.
     pub fn new(writer: Writer, statuses: Arc<dyn Statuses>, authorizer: Arc<dyn Authorizer>) -> Self {
-        Self { writer, statuses, authorizer, confirm: None }
+        Self { writer, statuses, authorizer, confirm: None, beside: Arc::default() }
     }
 
     /// The same, with somebody to ask whether what was written has arrived. Without, nobody is waited for.
     #[must_use]
     pub fn confirmed_by(self, confirm: Arc<dyn Confirm>) -> Self {
         Self { confirm: Some(confirm), ..self }
+    }
+
+    /// The same on a port with these paths beside it, which `/` lists too.
+    #[must_use]
+    pub fn beside(self, paths: &[&'static str]) -> Self {
+        Self { beside: paths.into(), ..self }
     }
 
     /// Everything: resources, discovery, OpenAPI. Answers every path that no other route takes.

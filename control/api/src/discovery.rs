@@ -33,16 +33,17 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::new);
 
 /// Answers `/api`, `/apis`, everything below them that is no resource, and `/version`.
 pub(crate) fn answer(lookup: &Lookup<'_>) -> Option<Response> {
-    let document = document(lookup.path.trim_end_matches('/'), &Accept::of(lookup.headers))?;
+    let path = lookup.path.trim_end_matches('/');
+    let document = document(path, &Accept::of(lookup.headers), lookup.beside)?;
     Some(document.answer(lookup.headers, None))
 }
 
-fn document(path: &str, accept: &Accept) -> Option<Document> {
+fn document(path: &str, accept: &Accept, beside: &[&str]) -> Option<Document> {
     let catalogue = &*CATALOGUE;
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     let plain = |value| Some(Document::json("application/json", &value));
     match segments.as_slice() {
-        [] => plain(json!({ "paths": paths(catalogue) })),
+        [] => plain(json!({ "paths": paths(catalogue, beside) })),
         ["version"] => plain(version::value()),
         ["api"] => match Aggregated::wanted(accept) {
             Some(form) => Some(form.document(catalogue.core())),
@@ -60,13 +61,14 @@ fn document(path: &str, accept: &Accept) -> Option<Document> {
 }
 
 /// Every path that answers something of its own.
-fn paths(catalogue: &Catalogue) -> Vec<String> {
+fn paths(catalogue: &Catalogue, beside: &[&str]) -> Vec<String> {
     let groups = catalogue.named().iter().map(|group| format!("/apis/{}", group.name));
     let versions = catalogue.versions().map(|version| format!("/{}", version.path()));
     let mut paths: Vec<String> = groups.chain(versions).collect();
     paths.extend(
         ["/api", "/apis", "/healthz", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned),
     );
+    paths.extend(beside.iter().map(|path| (*path).to_owned()));
     paths.sort_unstable();
     paths
 }

@@ -30,6 +30,8 @@ pub(crate) struct Lookup<'a> {
     pub(crate) query: Option<&'a str>,
     /// The headers.
     pub(crate) headers: &'a HeaderMap,
+    /// The paths of the port that others answer.
+    pub(crate) beside: &'a [&'static str],
 }
 
 /// A request on a resource by somebody who may make it.
@@ -176,7 +178,7 @@ impl Api {
         let attempt =
             Attempt { verb: Verb::Get, kind: None, namespace: None, name: None, path, headers, peer };
         let identity = self.authorizer.authorize(&attempt)?;
-        let lookup = Lookup { path, query: uri.query(), headers };
+        let lookup = Lookup { path, query: uri.query(), headers, beside: &self.beside };
         let caller = Caller { authorizer: &*self.authorizer, identity: &identity, peer };
         if let Some(answer) = courtesy::answer(caller, method, &lookup, body) {
             return answer;

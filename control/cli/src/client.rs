@@ -25,6 +25,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
+use crate::slow;
+
 pub(crate) use answer::{Answer, Refusal};
 pub(crate) use config::Config;
 pub(crate) use error::ClientError;
@@ -167,7 +169,11 @@ impl Client {
             add("wait", &format!("{}ms", wait.as_millis()));
         }
         let limit = ANSWER_LIMIT.saturating_add(manner.wait.unwrap_or_default());
-        self.send(method, &path, body, limit).await
+        let sent = self.send(method, &path, body, limit);
+        match manner.wait {
+            Some(_) => slow::told("waiting for the workers of all proxies to confirm it", sent).await,
+            None => sent.await,
+        }
     }
 
     async fn send(

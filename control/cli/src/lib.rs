@@ -49,6 +49,7 @@ mod save;
 mod secret;
 mod sheet;
 mod shown;
+mod slow;
 #[cfg(test)]
 mod tests;
 mod tidy;

@@ -10,24 +10,25 @@ use serde::Serialize;
 #[cfg(test)]
 mod tests;
 
-/// How a report looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-}
-
-/// How data look that came from a server.
+/// How a report looks: whatever a command has to say, but for objects, of which there are more forms (`get`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Columns, for people.
+    /// For people: columns, or lines.
+    #[value(alias = "text")]
     Table,
     /// JSON.
     Json,
     /// YAML.
     Yaml,
+}
+
+/// How a document looks, that is for programs in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Document {
+    /// YAML.
+    Yaml,
+    /// JSON.
+    Json,
 }
 
 /// Columns under headings.
@@ -87,6 +88,14 @@ impl Output {
         }
     }
 
+    /// A document, in the form that was asked for.
+    pub(crate) fn document(&mut self, form: Document, value: &impl Serialize) -> anyhow::Result<()> {
+        match form {
+            Document::Yaml => self.data(yaml(value)?),
+            Document::Json => self.data(serde_json::to_string_pretty(value)?),
+        }
+    }
+
     /// What is good to know.
     pub(crate) fn note(&mut self, text: impl fmt::Display) {
         // Nobody may be reading, and nothing depends on it.
@@ -99,6 +108,7 @@ impl Output {
 impl Table {
     /// One with these headings.
     pub(crate) fn new(headings: &[&str]) -> Self {
+        debug_assert!(headings.iter().all(|it| *it == it.to_uppercase()), "{headings:?} are in capitals");
         Self { lines: vec![headings.iter().map(|heading| (*heading).to_owned()).collect()] }
     }
 

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::Program;
 use crate::files::FilesArgs;
-use crate::output::{Output, yaml};
+use crate::output::{Document as Form, Output, yaml};
 
 #[cfg(test)]
 mod tests;
@@ -51,9 +51,9 @@ pub struct TranslateArgs {
     #[arg(long, value_name = "FORM", default_value = "proxy")]
     to: To,
 
-    /// How it looks.
+    /// How it looks: yaml has a document for each proxy, json a list of them.
     #[arg(long, short, default_value = "yaml", value_name = "FORMAT")]
-    output: Format,
+    output: Form,
 
     /// The namespace of the installation.
     #[arg(long, env = "KEYWARD_SYSTEM_NAMESPACE", default_value = "keyward-system", value_name = "NAME")]
@@ -67,15 +67,6 @@ enum To {
     Proxy,
     /// The resources of Envoy.
     Xds,
-}
-
-/// How it looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// YAML, a document for each proxy.
-    Yaml,
-    /// JSON, a list of proxies.
-    Json,
 }
 
 /// What is wrong, or worth a word.
@@ -145,10 +136,10 @@ fn input(documents: Vec<Document>, findings: &mut Findings) -> Input {
     input
 }
 
-fn show<T: Serialize>(format: Format, all: &[T], output: &mut Output) -> anyhow::Result<()> {
-    match format {
-        Format::Json => output.data(serde_json::to_string_pretty(all)?),
-        Format::Yaml => {
+fn show<T: Serialize>(form: Form, all: &[T], output: &mut Output) -> anyhow::Result<()> {
+    match form {
+        Form::Json => output.document(Form::Json, &all),
+        Form::Yaml => {
             let documents: anyhow::Result<Vec<String>> = all.iter().map(yaml).collect();
             output.data(documents?.join("\n---\n"))
         }

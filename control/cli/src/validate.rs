@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 
-use crate::output::{Form, Output};
+use crate::output::{Format, Output};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -26,19 +26,15 @@ pub struct ValidateArgs {
     path: PathBuf,
 
     /// How the report looks.
-    #[arg(long, short, default_value = "text", value_name = "FORM")]
-    output: Form,
+    #[arg(long, short, default_value = "table", value_name = "FORMAT")]
+    output: Format,
 }
 
 pub(super) fn run(args: &ValidateArgs, output: &mut Output) -> anyhow::Result<()> {
     let report = keyward_folder::check(&args.path)?;
-    match args.output {
-        Form::Json => output.data(serde_json::to_string_pretty(&report)?)?,
-        Form::Text => {
-            for problem in &report.problems {
-                output.data(format_args!("{problem}\n"))?;
-            }
-        }
+    if args.output != Format::Table || !report.problems.is_empty() {
+        let each = report.problems.iter().map(|problem| format!("{problem}\n"));
+        output.show(args.output, &report, || each.collect::<Vec<_>>().join("\n"))?;
     }
     let files = count(report.files, "file");
     if report.problems.is_empty() {

@@ -1,11 +1,11 @@
 //! `keyward version`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::client::{Answer, VERSION, VERSION_HEADER};
-use crate::output::{Output, Table, yaml};
+use crate::output::{Format, Output, Table};
 use crate::remote::RemoteArgs;
 
 pub(super) const EXAMPLES: &str = "\
@@ -34,17 +34,6 @@ pub struct VersionArgs {
 
     #[command(flatten)]
     remote: RemoteArgs,
-}
-
-/// How it looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// JSON.
-    Json,
-    /// YAML.
-    Yaml,
-    /// Columns, for people.
-    Table,
 }
 
 /// What is shown.
@@ -91,25 +80,17 @@ pub(super) async fn run(args: &VersionArgs, output: &mut Output) -> anyhow::Resu
 }
 
 fn show(format: Format, versions: &Versions, output: &mut Output) -> anyhow::Result<()> {
-    match format {
-        Format::Json => output.data(serde_json::to_string_pretty(versions)?),
-        Format::Yaml => output.data(yaml(versions)?),
-        Format::Table => {
-            let mut table = Table::new(&["", "VERSION", "URL"]);
-            let mut row = |name: &str, version: &Version| {
-                table.row([
-                    name.to_owned(),
-                    version.version.clone(),
-                    version.url.clone().unwrap_or_default(),
-                ]);
-            };
-            row("client", &versions.client);
-            if let Some(server) = &versions.server {
-                row("server", server);
-            }
-            output.data(table)
+    output.show(format, versions, || {
+        let mut table = Table::new(&["", "VERSION", "URL"]);
+        let mut row = |name: &str, version: &Version| {
+            table.row([name.to_owned(), version.version.clone(), version.url.clone().unwrap_or_default()]);
+        };
+        row("client", &versions.client);
+        if let Some(server) = &versions.server {
+            row("server", server);
         }
-    }
+        table.to_string()
+    })
 }
 
 #[test]

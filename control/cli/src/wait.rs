@@ -7,6 +7,7 @@ use http::StatusCode;
 
 use crate::client::{Answer, Client, ClientError};
 use crate::output::Output;
+use crate::slow;
 
 #[cfg(test)]
 mod tests;
@@ -109,7 +110,8 @@ impl WaitArgs {
             // In parts: no answer may take as long as the longest wait.
             let part = wait.saturating_sub(began.elapsed()).min(LONGEST_PART);
             let path = format!("{SYNC}?revision={revision}&wait={}ms", part.as_millis().max(1));
-            match client.get(&path).await {
+            let asked = client.get(&path);
+            match slow::told("waiting for the workers of all proxies to confirm it", asked).await {
                 Ok(answer) => {
                     match answer.body["workers"].as_u64().unwrap_or_default() {
                         0 => output.note("no proxy is connected, so nobody had to confirm it"),

@@ -31,9 +31,13 @@ Examples:
   keyward demo up --detach
   keyward demo down";
 
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 failed, or something is wrong; 2 wrong usage, or something differs; 3 changed, but not confirmed in
+time (--wait). `keyward explain --help` has those that tell a verdict.";
+
 /// An API-key gateway: Envoy, a WebAssembly filter that verifies keys inside it, and this control server.
 #[derive(Debug, Parser)]
-#[command(name = "keyward", version, propagate_version = true)]
+#[command(name = "keyward", version, propagate_version = true, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -99,6 +103,9 @@ async fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod documents;
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,5 @@
 //! Running a session: each has a control server and a folder of its own, and an Envoy where a file `envoy`
-//! stands beside it.
+//! stands beside it. A file `flags` has flags of the server.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -13,7 +13,10 @@ use crate::mask::mask;
 
 /// Runs every step; answers with what each said.
 pub(crate) fn run(case: &Path, session: &Session) -> anyhow::Result<Vec<Option<Vec<String>>>> {
-    let stack = Stack::start(Options { no_envoy: !case.join("envoy").exists(), ..Options::default() })?;
+    let flags = std::fs::read_to_string(case.join("flags")).unwrap_or_default();
+    let flags = flags.split_whitespace().map(str::to_owned).collect();
+    let no_envoy = !case.join("envoy").exists();
+    let stack = Stack::start(Options { no_envoy, flags, ..Options::default() })?;
     let folder = stack.folder().join("session");
     std::fs::create_dir(&folder)?;
     for entry in std::fs::read_dir(case)? {
@@ -40,6 +43,7 @@ pub(crate) fn run(case: &Path, session: &Session) -> anyhow::Result<Vec<Option<V
             .env("PATH", &path)
             .env("KEYWARD_SERVER", &server)
             .env("KEYWARD_DATA", stack.data())
+            .env("KEYWARD_PROXY_ADMIN", format!("http://{}", stack.admin()))
             .env("NOBODY", &nobody);
         let log = stack.folder().join(format!("step-{index}.log"));
         let (said, code) = say(&mut command, &step.command, &log)?;

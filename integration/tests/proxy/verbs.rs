@@ -117,7 +117,7 @@ pub(crate) fn what_differs_is_told(site: &Site) {
     let _process = proxy.start(folder.path(), "keyward-system~gateway-proxy", nobody).unwrap();
     keyward_integration::stack::wait::until(SOON, "its admin", || proxy.get("/server_info")).unwrap();
     let url = format!("http://{admin}");
-    let output = site.command(&["proxy", "diff", "--admin", &url, "-o", "json"]).output().unwrap();
+    let output = site.command(&["proxy", "diff", "--proxy-admin", &url, "-o", "json"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
     let differences: Value = serde_json::from_slice(&output.stdout).unwrap();
     let resources = differences["resources"].as_array().unwrap();
@@ -127,8 +127,8 @@ pub(crate) fn what_differs_is_told(site: &Site) {
 pub(crate) fn mistakes_say_what_to_do(site: &Site) {
     let nobody = format!("http://{}", free_address().unwrap());
     for (words, code, said) in [
-        (&["proxy", "dump", "--admin", &nobody][..], 1, "nothing listens at"),
-        (&["proxy", "dump", "--admin", "127.0.0.1:19000"], 1, "is not the URL of a server"),
+        (&["proxy", "dump", "--proxy-admin", &nobody][..], 1, "nothing listens at"),
+        (&["proxy", "dump", "--proxy-admin", "127.0.0.1:19000"], 1, "is not the URL of a server"),
         (
             &["proxy", "stats", "--name", "other"],
             1,

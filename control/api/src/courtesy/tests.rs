@@ -24,7 +24,7 @@ async fn ask(method: Method, path: &str, query: Option<&str>, body: &Value) -> O
     let identity = Identity::internal("reader");
     let caller = Caller { authorizer: &Reader, identity: &identity, peer: None };
     let headers = HeaderMap::new();
-    let lookup = Lookup { path, query, headers: &headers };
+    let lookup = Lookup { path, query, headers: &headers, beside: &[] };
     match answer(caller, &method, &lookup, body.to_string().as_bytes())? {
         Ok(response) => {
             let status = response.status().as_u16();

@@ -15,7 +15,7 @@ const V2BETA1: &str = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGr
 
 async fn get(path: &str, accept: &str) -> Option<(HeaderMap, Value)> {
     let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_str(accept).expect("a header"))]);
-    let response = answer(&Lookup { path, query: None, headers: &headers })?;
+    let response = answer(&Lookup { path, query: None, headers: &headers, beside: &[] })?;
     assert_eq!(response.status(), StatusCode::OK, "{path}");
     let headers = response.headers().clone();
     let bytes = to_bytes(response.into_body(), 1 << 20).await.expect("a whole body");
@@ -148,8 +148,8 @@ async fn a_client_that_has_it_is_not_sent_it_again() {
         [(tag.clone(), StatusCode::NOT_MODIFIED), (HeaderValue::from_static("\"other\""), StatusCode::OK)]
     {
         let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(V2)), (IF_NONE_MATCH, known)]);
-        let response =
-            answer(&Lookup { path: "/apis", query: None, headers: &headers }).expect("it is answered");
+        let response = answer(&Lookup { path: "/apis", query: None, headers: &headers, beside: &[] })
+            .expect("it is answered");
         assert_eq!(response.status(), status);
         assert_eq!(response.headers()[ETAG], tag);
     }

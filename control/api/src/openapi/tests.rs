@@ -16,7 +16,7 @@ async fn get(
     accept: &'static str,
 ) -> Option<(StatusCode, HeaderMap, Vec<u8>)> {
     let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]);
-    let response = answer(&Lookup { path, query, headers: &headers })?;
+    let response = answer(&Lookup { path, query, headers: &headers, beside: &[] })?;
     let (status, headers) = (response.status(), response.headers().clone());
     let bytes = to_bytes(response.into_body(), 1 << 24).await.expect("a whole body");
     Some((status, headers, bytes.to_vec()))

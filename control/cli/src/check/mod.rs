@@ -3,11 +3,9 @@
 mod gather;
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal as _;
-use std::pin::pin;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use jiff::Timestamp;
 use keyward_check::{Choice, Outcome, PodSelector, SECTIONS, Section, Verdict, check};
 use tokio::time::{Instant, sleep, timeout_at};
@@ -15,7 +13,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 use self::gather::{Gathered, Gatherer};
 use crate::client::{Client, Environment, ServerArgs};
 use crate::ended::Ended;
-use crate::output::Output;
+use crate::output::{Format, Output};
+use crate::slow;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -34,8 +33,6 @@ Exit codes: 0 no problems, 1 problems, 2 it could not run. docs/check.md lists t
 const AGAIN: Duration = Duration::from_millis(250);
 /// What passes by itself, such as a proxy that has not answered yet, is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Whoever waits for longer is told so.
-const SILENCE: Duration = Duration::from_secs(1);
 /// What the original product looks at too, and is not here.
 const ELSEWHERE: [&str; 3] = ["kube-gateway-classes", "kube-gateways", "kube-http-routes"];
 /// What the namespace of an installation is called, unless somebody says otherwise.
@@ -63,8 +60,8 @@ pub struct CheckArgs {
     pod_selector: PodSelector,
 
     /// How it looks.
-    #[arg(long, short, value_name = "FORMAT", default_value = "table", value_parser = form)]
-    output: Form,
+    #[arg(long, short, value_name = "FORMAT", default_value = "table")]
+    output: Format,
 
     /// How long it may take.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = limit)]
@@ -82,12 +79,6 @@ pub struct CheckArgs {
     server: ServerArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    Table,
-    Json,
-}
-
 /// A section, or what there is elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LeftOut(Option<Section>);
@@ -100,11 +91,6 @@ fn left_out(word: &str) -> Result<LeftOut, String> {
         let known: Vec<_> = SECTIONS.iter().map(|section| section.word()).collect();
         format!("nothing of that name is looked at; there are {}", known.join(", "))
     })
-}
-
-fn form(word: &str) -> Result<Form, String> {
-    Form::from_str(word, true)
-        .map_err(|_| "Invalid output type. Only table (default) and json are supported.".to_owned())
 }
 
 /// Reads `30s` or `2m`; `0` means a year.
@@ -124,14 +110,8 @@ fn limit(text: &str) -> Result<Duration, String> {
 
 pub(super) async fn run(args: &CheckArgs, output: &mut Output) -> anyhow::Result<()> {
     let until = Instant::now() + args.timeout;
-    let mut looking = pin!(timeout_at(until, look(args)));
-    let looked = tokio::select! {
-        looked = &mut looking => looked,
-        () = sleep(SILENCE), if std::io::stderr().is_terminal() => {
-            output.note("still looking; -x leaves something out (of many Secrets: -x secrets)");
-            looking.await
-        }
-    };
+    let looking = "still looking; -x leaves something out (of many Secrets: -x secrets)";
+    let looked = slow::told(looking, timeout_at(until, look(args))).await;
     let looked = looked.unwrap_or_else(|_| {
         Err(anyhow::anyhow!(
             "the check did not come to an end within {:?}\nhint: --timeout gives it more time, -x leaves something \
@@ -140,11 +120,8 @@ pub(super) async fn run(args: &CheckArgs, output: &mut Output) -> anyhow::Result
         ))
     });
     let outcome = looked.map_err(|error| Ended::with(2, error))?;
-    match args.output {
-        Form::Table => output.data(outcome.text())?,
-        Form::Json => output.data(serde_json::to_string_pretty(&outcome.json())?)?,
-    }
-    if let Some(errors) = outcome.errors().filter(|_| args.output == Form::Table) {
+    output.show(args.output, &outcome.json(), || outcome.text())?;
+    if let Some(errors) = outcome.errors().filter(|_| args.output == Format::Table) {
         output.note(errors.trim_end());
     }
     match outcome.verdict() {

@@ -1,10 +1,11 @@
 //! All objects on a server, as documents of YAML.
 
+use anyhow::bail;
 use keyward_resource::{KINDS, Kind};
 use serde_json::{Value, json};
 
 use super::scrub;
-use crate::client::query;
+use crate::client::Collection;
 use crate::output::yaml;
 use crate::remote::Remote;
 
@@ -22,17 +23,23 @@ const HEADING: &str =
 
 /// All objects of a namespace, or of all, as YAML.
 pub(super) async fn all(remote: &Remote, namespace: Option<&str>) -> anyhow::Result<String> {
+    let fits = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if let Some(namespace) = namespace.filter(|name| !fits(name)) {
+        bail!(
+            "{namespace:?} is no name of a namespace\nhint: `keyward get namespaces` shows those that there are"
+        );
+    }
     let mut documents = Vec::new();
     let mut shown = Vec::new();
     for kind in KINDS.iter().filter(|kind| kind.is_namespaced() || namespace.is_none()) {
-        let path = collection(kind, namespace);
+        let collection = Collection::of(kind, namespace);
         let mut next = String::new();
         loop {
             let mut pairs = vec![("limit", PAGE)];
             if !next.is_empty() {
                 pairs.push(("continue", &next));
             }
-            let list = remote.client.get(&query(&path, &pairs)).await?.body;
+            let list = remote.client.get(&collection.query(&pairs)).await?.body;
             for object in list["items"].as_array().into_iter().flatten() {
                 let document = document(kind, object.clone())?;
                 let to_apply = kind.name != "Secret" && !kind.is_written_by_server();
@@ -45,21 +52,6 @@ pub(super) async fn all(remote: &Remote, namespace: Option<&str>) -> anyhow::Res
         }
     }
     Ok(joined(&documents, &shown))
-}
-
-fn collection(kind: &Kind, namespace: Option<&str>) -> String {
-    let root = match kind.group_version.group {
-        "" => format!("/api/{}", kind.group_version.version),
-        group => format!("/apis/{group}/{}", kind.group_version.version),
-    };
-    match namespace {
-        // A namespace is a label: nothing in it has to be encoded. Anything else is not found.
-        Some(namespace) => {
-            let safe: String = namespace.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
-            format!("{root}/namespaces/{safe}/{}", kind.plural)
-        }
-        None => format!("{root}/{}", kind.plural),
-    }
 }
 
 /// An object as it is applied: without what the server made of it.

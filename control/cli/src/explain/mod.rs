@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, query};
 use crate::ended::Ended;
-use crate::output::{Form, Output};
+use crate::output::{Format, Output};
 use crate::remote::RemoteArgs;
 
 use self::request::RequestArgs;
@@ -70,8 +70,8 @@ pub struct ExplainArgs {
     send: SendArgs,
 
     /// How the explanation looks.
-    #[arg(long, short, default_value = "text", value_name = "FORMAT")]
-    output: Form,
+    #[arg(long, short, default_value = "table", value_name = "FORMAT")]
+    output: Format,
 
     #[command(flatten)]
     remote: RemoteArgs,
@@ -130,24 +130,19 @@ fn end(explanation: &Explanation, sent: Option<&Sent>) -> anyhow::Result<()> {
 }
 
 fn show(
-    form: Form,
+    format: Format,
     explanation: &Explanation,
     sent: Option<&Sent>,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    match form {
-        Form::Text => {
-            output.data(explanation)?;
-            sent.map_or(Ok(()), |sent| output.data(sent))
-        }
-        Form::Json => {
-            let mut shown = serde_json::to_value(explanation)?;
-            if let Some(sent) = sent {
-                shown["sent"] = serde_json::to_value(sent)?;
-            }
-            output.data(serde_json::to_string_pretty(&shown)?)
-        }
+    let mut shown = serde_json::to_value(explanation)?;
+    if let Some(sent) = sent {
+        shown["sent"] = serde_json::to_value(sent)?;
     }
+    output.show(format, &shown, || match sent {
+        Some(sent) => format!("{explanation}\n{sent}"),
+        None => explanation.to_string(),
+    })
 }
 
 pub(crate) async fn run(args: &ExplainArgs, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {

@@ -9,7 +9,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::hex::hex;
-use crate::output::{Form, Output};
+use crate::output::{Format, Output};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -22,19 +22,14 @@ Examples:
 #[derive(Debug, Clone, Args)]
 pub struct DigestArgs {
     /// How the digests look: one a line, or as entries of `keys`.
-    #[arg(long, short, default_value = "text", value_name = "FORM")]
-    output: Form,
+    #[arg(long, short, default_value = "table", value_name = "FORMAT")]
+    output: Format,
 }
 
 pub(super) fn run(args: &DigestArgs, input: impl BufRead, output: &mut Output) -> anyhow::Result<()> {
     let digests = digests(input)?;
-    match args.output {
-        Form::Text => digests.iter().try_for_each(|digest| output.data(digest)),
-        Form::Json => {
-            let keys: Vec<_> = digests.iter().map(|digest| json!({ "sha256": digest })).collect();
-            output.data(serde_json::to_string_pretty(&keys)?)
-        }
-    }
+    let keys: Vec<_> = digests.iter().map(|digest| json!({ "sha256": digest })).collect();
+    output.show(args.output, &keys, || digests.join("\n"))
 }
 
 /// The digests of the keys of an input; none if one of them is no key.

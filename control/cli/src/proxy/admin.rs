@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::client::{Client, ClientError, Text};
 use crate::remote::RemoteArgs;
 
-/// The environment's word for `--admin`.
+/// The environment's word for `--proxy-admin`.
 const ADMIN: &str = "KEYWARD_PROXY_ADMIN";
 /// The port of the admin.
 const PORT: u16 = 19_000;
@@ -29,7 +29,7 @@ pub(crate) struct NameArgs {
 pub(crate) struct AdminArgs {
     /// URL of the proxy's admin [env: KEYWARD_PROXY_ADMIN] [default: port 19000 of the server, so
     /// http://127.0.0.1:19000].
-    #[arg(long, value_name = "URL")]
+    #[arg(long = "proxy-admin", alias = "admin", value_name = "URL")]
     admin: Option<String>,
 
     #[command(flatten)]
@@ -94,8 +94,8 @@ impl AdminArgs {
         if !role.is_empty() && role != admin.role {
             let (namespace, name) = role.split_once('~').unwrap_or(("", role));
             bail!(
-                "what answers at {} is the proxy {name} of {namespace}, not {}\nhint: --admin or {ADMIN} names the \
-                 admin of another proxy; -n {namespace} --name {name} means this one",
+                "what answers at {} is the proxy {name} of {namespace}, not {}\nhint: --proxy-admin or {ADMIN} names \
+                 the admin of another proxy; -n {namespace} --name {name} means this one",
                 admin.url,
                 self.proxy.name
             );
@@ -124,7 +124,7 @@ impl Admin {
         self.client.text(method, path).await.map_err(|error| match error {
             ClientError::Nobody { .. } => anyhow::anyhow!(
                 "nothing listens at {}\nhint: there is the admin of the gateway proxy that `keyward serve` runs; \
-                 --admin or {ADMIN} names another one",
+                 --proxy-admin or {ADMIN} names another one",
                 self.url
             ),
             other => other.into(),

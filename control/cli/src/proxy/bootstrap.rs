@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use keyward_bootstrap::{BootstrapOptions, Endpoint};
 use serde_json::Value;
 
 use super::admin::AdminArgs;
-use crate::output::{Output, yaml};
+use crate::output::{Document, Output};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -23,15 +23,6 @@ together with such a file.";
 
 /// The gRPC port unless something else is said.
 const PORT: u16 = 9977;
-
-/// How it looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// JSON, as Envoy reads it.
-    Json,
-    /// YAML, which Envoy reads as well.
-    Yaml,
-}
 
 /// For whom it is.
 #[derive(Debug, Clone, Args)]
@@ -54,7 +45,7 @@ pub struct BootstrapArgs {
 
     /// How it looks.
     #[arg(long, short, default_value = "json", value_name = "FORMAT")]
-    output: Form,
+    output: Document,
 
     #[command(flatten)]
     admin: AdminArgs,
@@ -86,10 +77,7 @@ pub(super) async fn run(args: &BootstrapArgs, output: &mut Output) -> anyhow::Re
             running(&dump).with_context(|| format!("the dump of {} has no bootstrap", admin.url()))?
         }
     };
-    match args.output {
-        Form::Json => output.data(serde_json::to_string_pretty(&bootstrap)?),
-        Form::Yaml => output.data(yaml(&bootstrap)?),
-    }
+    output.document(args.output, &bootstrap)
 }
 
 fn made(args: &BootstrapArgs, control: Endpoint) -> anyhow::Result<Value> {

@@ -3,7 +3,7 @@
 mod compare;
 mod reported;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use self::reported::{Reported, State};
 use super::admin::AdminArgs;
 use super::served::Served;
 use crate::ended::Ended;
-use crate::output::{Output, Table};
+use crate::output::{Format, Output, Table};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -25,15 +25,6 @@ served any more). A proxy that has just been told something needs a moment.
 
 Exit codes: 0 all the same, 1 could not be compared, 2 something differs.";
 
-/// How it looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// Columns.
-    Table,
-    /// JSON.
-    Json,
-}
-
 /// What is compared.
 #[derive(Debug, Clone, Args)]
 pub struct DiffArgs {
@@ -43,7 +34,7 @@ pub struct DiffArgs {
 
     /// How it looks.
     #[arg(long, short, default_value = "table", value_name = "FORMAT")]
-    output: Form,
+    output: Format,
 
     #[command(flatten)]
     admin: AdminArgs,
@@ -147,10 +138,8 @@ pub(super) async fn run(args: &DiffArgs, output: &mut Output) -> anyhow::Result<
     if !args.all {
         answer.resources.retain(|resource| resource.state != Standing::Same);
     }
-    match args.output {
-        Form::Json => output.data(serde_json::to_string_pretty(&answer)?)?,
-        Form::Table if answer.resources.is_empty() => {}
-        Form::Table => output.data(table(&answer))?,
+    if args.output != Format::Table || !answer.resources.is_empty() {
+        output.show(args.output, &answer, || table(&answer).to_string())?;
     }
     if differing > 0 {
         return Err(Ended::with(2, Differs { differing, all }));

@@ -1,11 +1,11 @@
 //! `keyward proxy served-config`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::Value;
 
 use super::admin::NameArgs;
 use super::served::Served;
-use crate::output::{Output, yaml};
+use crate::output::{Document, Output, yaml};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -15,21 +15,12 @@ Examples:
 What the control server serves to the proxies of this name. `keyward proxy diff` compares it with what a proxy
 reports.";
 
-/// How it looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// Sections, each in YAML.
-    Yaml,
-    /// JSON.
-    Json,
-}
-
 /// What is shown.
 #[derive(Debug, Clone, Args)]
 pub struct ServedConfigArgs {
-    /// How it looks.
+    /// How it looks; yaml is in sections.
     #[arg(long, short, default_value = "yaml", value_name = "FORMAT")]
-    output: Form,
+    output: Document,
 
     #[command(flatten)]
     name: NameArgs,
@@ -57,8 +48,8 @@ fn sections(served: &Served) -> anyhow::Result<String> {
 pub(super) async fn run(args: &ServedConfigArgs, output: &mut Output) -> anyhow::Result<()> {
     let served = Served::ask(&args.name).await?;
     match args.output {
-        Form::Yaml => output.data(sections(&served)?),
-        Form::Json => output.data(serde_json::to_string_pretty(&served)?),
+        Document::Yaml => output.data(sections(&served)?),
+        Document::Json => output.document(Document::Json, &served),
     }
 }
 

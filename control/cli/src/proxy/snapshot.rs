@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::admin::AdminArgs;
 use crate::output::Output;
 use crate::save::{self, Existing};
+use crate::slow;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -53,7 +54,8 @@ pub(super) async fn run(args: &SnapshotArgs, now: Timestamp, output: &mut Output
     for (name, path) in PARTS {
         let with_eds = path == "/config_dump" && args.include_eds;
         let path = if with_eds { "/config_dump?include_eds" } else { path };
-        parts.push((name.to_owned(), admin.get(path).await?));
+        let said = slow::told(&format!("reading {path}"), admin.get(path)).await?;
+        parts.push((name.to_owned(), said));
     }
     let namespace = args.admin.proxy.remote.target()?.namespace;
     let path = args.directory.join(name(&namespace, &args.admin.proxy.name, now));

@@ -6,7 +6,7 @@ use keyward_access::{Role, TokenRecord};
 use serde::Serialize;
 
 use super::Place;
-use crate::output::{Form, Output};
+use crate::output::{Format, Output, Table};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -22,8 +22,8 @@ pub struct ListArgs {
     place: Place,
 
     /// How the list looks.
-    #[arg(long, short, default_value = "text", value_name = "FORM")]
-    output: Form,
+    #[arg(long, short, default_value = "table", value_name = "FORMAT")]
+    output: Format,
 }
 
 #[derive(Debug, Serialize)]
@@ -39,28 +39,17 @@ struct Row<'a> {
 pub(super) fn run(args: &ListArgs, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {
     let book = args.place.file().book()?;
     let rows: Vec<_> = book.records().iter().map(|record| Row::of(record, now)).collect();
-    match args.output {
-        Form::Json => output.data(serde_json::to_string_pretty(&rows)?),
-        Form::Text if rows.is_empty() => {
-            output.note("there are no tokens\nhint: `keyward token create --role admin` makes one");
-            Ok(())
-        }
-        Form::Text => output.data(table(&rows)),
+    if args.output == Format::Table && rows.is_empty() {
+        output.note("there are no tokens\nhint: `keyward token create --role admin` makes one");
+        return Ok(());
     }
+    output.show(args.output, &rows, || table(&rows).to_string())
 }
 
-fn table(rows: &[Row<'_>]) -> String {
-    let mut lines = vec![["NAME", "ROLE", "NAMESPACES", "CREATED", "EXPIRES"].map(str::to_owned)];
-    lines.extend(rows.iter().map(Row::cells));
-    let widths: Vec<usize> = (0..5)
-        .map(|column| lines.iter().map(|cells| cells[column].len()).max().unwrap_or_default())
-        .collect();
-    let line = |cells: &[String; 5]| {
-        let padded: Vec<_> =
-            cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        padded.join("   ").trim_end().to_owned()
-    };
-    lines.iter().map(line).collect::<Vec<_>>().join("\n")
+fn table(rows: &[Row<'_>]) -> Table {
+    let mut table = Table::new(&["NAME", "ROLE", "NAMESPACES", "CREATED", "EXPIRES"]);
+    rows.iter().for_each(|row| table.row(row.cells()));
+    table
 }
 
 // === impl Row ===

@@ -8,13 +8,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Extension, RawQuery, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use bytes::Bytes;
 use futures::stream;
 use keyward_admin::{Gate, Need};
@@ -27,7 +26,7 @@ use super::sync::failure;
 use crate::logs::{Logs, Ring};
 
 /// Where it is.
-const PATH: &str = "/keyward/v1/logs";
+pub(super) const PATH: &str = "/keyward/v1/logs";
 /// A follower that may not any more is told nothing after this, at most.
 const RECHECK: Duration = Duration::from_secs(5);
 /// Lines are sent together for so long: sending each may be worth a line again.
@@ -73,8 +72,8 @@ struct Follower {
 }
 
 /// The endpoint.
-pub(super) fn router(reader: LogReader) -> Router {
-    Router::new().route(PATH, get(logs)).with_state(reader)
+pub(super) fn methods(reader: LogReader) -> MethodRouter {
+    get(logs).with_state(reader)
 }
 
 async fn logs(

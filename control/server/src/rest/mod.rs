@@ -2,6 +2,7 @@
 
 mod guard;
 mod logs;
+mod paths;
 mod proxies;
 mod records;
 mod served;
@@ -24,6 +25,7 @@ use keyward_store::{Key, Revision};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use self::paths::Paths;
 use crate::published::Published;
 
 pub(crate) use guard::HostGuard;
@@ -65,21 +67,20 @@ pub(crate) fn router(
     let Own { sync, uses, served, keys, logs } = own;
     let derived = Derived { published: published.clone(), system_namespace: system_namespace.into() };
     let confirm = Arc::new(sync.workers.clone());
-    let api = Api::new(writer, Arc::new(derived), Arc::clone(&authorizer)).confirmed_by(confirm);
     let (workers, ads, started) = (sync.workers.clone(), sync.ads.clone(), Timestamp::now());
     let connected = proxies::Connected { workers, ads, namespace: system_namespace.into(), started };
-    let whose = Router::new().route(whoami::PATH, post(whoami::whoami)).with_state(published.clone());
-    let proof = Router::new()
-        .route(sync::PATH, get(sync::sync))
-        .with_state(sync)
-        .merge(Router::new().route(proxies::PATH, get(proxies::proxies)).with_state(connected))
-        .merge(whose)
-        .merge(Router::new().route(usage::PATH, get(usage::usage)).with_state(uses))
-        .merge(Router::new().route(served::PATH, get(served::served)).with_state(served))
-        .merge(logs::router(logs))
-        .merge(Router::new().route(records::PATH, post(records::records)).with_state(keys))
-        .layer(Extension(authorizer));
-    let known = proof.fallback_service(api.router()).layer(axum::middleware::map_response(version::say));
+    let beside = Paths::default()
+        .route(sync::PATH, get(sync::sync).with_state(sync))
+        .route(proxies::PATH, get(proxies::proxies).with_state(connected))
+        .route(whoami::PATH, post(whoami::whoami).with_state(published.clone()))
+        .route(usage::PATH, get(usage::usage).with_state(uses))
+        .route(served::PATH, get(served::served).with_state(served))
+        .route(logs::PATH, logs::methods(logs))
+        .route(records::PATH, post(records::records).with_state(keys));
+    let api = Api::new(writer, Arc::new(derived), Arc::clone(&authorizer)).confirmed_by(confirm);
+    let api = api.beside(beside.known()).router();
+    let beside = beside.into_router().layer(Extension(authorizer));
+    let known = beside.fallback_service(api).layer(axum::middleware::map_response(version::say));
     let all = Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(readyz))

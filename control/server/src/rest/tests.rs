@@ -126,6 +126,19 @@ async fn the_port_says_whether_the_server_is_well_and_ready() {
 }
 
 #[tokio::test]
+async fn the_root_lists_the_paths_beside_the_resources_too() {
+    let server = Server::start().await;
+    let (code, listed) = server.get("/").await;
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    let paths: Vec<&str> =
+        listed["paths"].as_array().expect("paths").iter().filter_map(Value::as_str).collect();
+    assert!(paths.is_sorted(), "{paths:?}");
+    for path in [super::logs::PATH, super::sync::PATH, "/healthz", "/api/v1"] {
+        assert!(code == StatusCode::OK && paths.contains(&path), "{path}: {code} {paths:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_served_is_for_whoever_is_admitted() {
     let server = Server::start().await;
     let (code, status) = server.get("/keyward/v1/served?role=a~b").await;

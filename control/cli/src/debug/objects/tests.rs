@@ -33,13 +33,3 @@ fn secrets_are_comments_without_contents() {
     assert!(text.starts_with("---\nkind: Upstream\n# Not to be applied"), "{text}");
     assert!(text.lines().skip(2).all(|line| line.starts_with('#')), "{text}");
 }
-
-#[test]
-fn collections_are_where_the_api_has_them() {
-    assert_eq!(collection(kind("Secret"), None), "/api/v1/secrets");
-    assert_eq!(
-        collection(kind("VirtualService"), Some("team")),
-        "/apis/gateway.keyward.io/v1/namespaces/team/virtualservices"
-    );
-    assert_eq!(collection(kind("Secret"), Some("a/../b")), "/api/v1/namespaces/ab/secrets");
-}
