@@ -108,15 +108,6 @@ impl Workers {
         self.published_after(revision.checked_sub(1)?)
     }
 
-    /// Whether all workers of a role hold some state of every table that it wants, and run with the
-    /// plugin configuration that they were told last.
-    #[must_use]
-    pub fn is_ready(&self, role: &str, now: Duration) -> bool {
-        self.present(now).filter(|(_, worker)| worker.role == role).all(|(_, worker)| {
-            self.config_wanted(worker).is_none() && self.missing(worker).all(|it| it.held.is_some())
-        })
-    }
-
     /// Whether whoever was there before the server has had the time to come back.
     #[must_use]
     pub fn is_settled(&self, now: Duration) -> bool {
