@@ -28,6 +28,7 @@ mod delete;
 mod diff;
 mod edit;
 mod ended;
+mod ends;
 mod explain;
 mod files;
 mod filter;

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! served-config, url, address, status ─▶ Client ─▶ REST of the control server
+//! logs ┘
 //! dump, stats, snapshot, bootstrap    ─▶ Admin ─▶ the proxy's admin, port 19000
-//! logs, diff                          ─▶ both
+//! diff                                ─▶ both
 //! ```
 
 mod address;
@@ -11,7 +12,6 @@ mod admin;
 mod bootstrap;
 mod diff;
 mod dump;
-mod loggers;
 mod logs;
 mod served;
 mod served_config;
