@@ -41,6 +41,16 @@ impl RemoteArgs {
         Ok(target)
     }
 
+    /// Which server, without the namespace.
+    pub(crate) fn server(&self) -> ServerArgs {
+        self.server.clone()
+    }
+
+    /// The namespace, where one is named by a flag.
+    pub(crate) fn named(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
     /// The server that is meant. Nothing is sent to it yet.
     pub(crate) fn connect(&self) -> Result<Remote, ClientError> {
         let target = self.target()?;

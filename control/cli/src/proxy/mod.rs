@@ -17,7 +17,7 @@ mod served;
 mod served_config;
 mod snapshot;
 mod stats;
-mod status;
+pub(crate) mod status;
 
 use clap::Subcommand;
 use jiff::Timestamp;
