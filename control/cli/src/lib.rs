@@ -40,6 +40,7 @@ mod lifetime;
 mod output;
 mod pki;
 mod print;
+mod progress;
 mod proxy;
 mod reference;
 mod remote;

@@ -23,7 +23,8 @@ pub(crate) struct RemoteArgs {
     server: ServerArgs,
 }
 
-/// A server, and the namespace that is meant.
+/// A server, and the namespace that is meant. Cheap to clone.
+#[derive(Clone)]
 pub(crate) struct Remote {
     /// The server.
     pub(crate) client: Client,
