@@ -4,6 +4,7 @@
 //! arrives here passes through as it is, but for `/logging` (see [`logging`]) and for what this port is told to
 //! refuse. Answers to mistakes are Envoy's own words.
 
+mod levels;
 mod loggers;
 mod logging;
 
@@ -18,6 +19,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Ve
 use axum::response::Response;
 use futures::future::BoxFuture;
 
+pub use levels::{LEVELS, Levels, Loggers, more_verbose};
 pub use loggers::{QUIET, writes_requests};
 
 use crate::gate::{Gate, Need, Refusal, Who};

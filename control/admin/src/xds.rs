@@ -9,7 +9,7 @@ use prost_reflect::{
 };
 use serde_json::{Value, json};
 
-use crate::redact::REDACTED;
+use crate::redact::{self, REDACTED};
 
 /// The messages that are sent, and those inside them. Made by `scripts/xds-descriptors.py`,
 /// of what `descriptors.txt` names.
@@ -31,10 +31,11 @@ const KEPT_TEXT: usize = 64;
 /// What is done to the fields of a message.
 type Change<'a> = dyn FnMut(&FieldDescriptor, &mut Field) -> bool + 'a;
 
-/// A resource as JSON, for people. What cannot be read is named with its size, and not shown.
+/// A resource as JSON, for people: without the values of headers that are added too. What cannot be read is named with its size, and not shown.
 #[must_use]
 pub fn resource(type_url: &str, body: &Bytes) -> Value {
     let mut shown = json(type_url, body, &mut redacted);
+    redact::all(&mut shown);
     shorten(&mut shown);
     shown
 }

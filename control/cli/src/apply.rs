@@ -1,15 +1,19 @@
 //! `keyward apply`.
 
+mod write;
+
+use std::sync::Arc;
+
 use anyhow::bail;
 use clap::Args;
 use http::StatusCode;
-use keyward_folder::Document;
 use serde_json::Value;
 
-use crate::client::{ClientError, Manner};
-use crate::files::{FilesArgs, called, place, problem};
+use self::write::{Count, Writer};
+use crate::client::ClientError;
+use crate::files::FilesArgs;
 use crate::output::Output;
-use crate::remote::{Remote, RemoteArgs};
+use crate::remote::RemoteArgs;
 use crate::tidy::content;
 use crate::wait::WaitArgs;
 
@@ -69,25 +73,12 @@ enum Effect {
 pub(super) async fn run(args: &ApplyArgs, output: &mut Output) -> anyhow::Result<()> {
     let remote = args.remote.connect()?;
     let documents = args.files.read(&remote.namespace, output)?;
-    let (mut changed, mut failed) = (0_usize, 0_usize);
-    for document in &documents {
-        match args.apply(&remote, document, output).await {
-            Ok(effect) => {
-                changed += usize::from(effect != Effect::Unchanged);
-                let dry = if args.dry_run { " (dry run)" } else { "" };
-                output.data(format_args!("{} {}{dry}", called(document), effect.as_str()))?;
-            }
-            // Nothing else would fare better.
-            Err(error) if error.is_about_the_server() => return Err(error.into()),
-            Err(error) => {
-                failed += 1;
-                output.note(problem(document, hinted(&error)));
-            }
-        }
-    }
+    let all = documents.len();
+    let writer = Writer { remote: remote.clone(), force: args.force_conflicts, dry_run: args.dry_run };
+    let Count { changed, failed } = writer.write_all(Arc::new(documents), output).await?;
     if failed > 0 {
         let were = if args.dry_run { "would not be" } else { "are not" };
-        bail!("{failed} of {} objects {were} applied", documents.len());
+        bail!("{failed} of {all} objects {were} applied");
     }
     if changed > 0 && !args.dry_run && args.wait.limit().is_some() {
         return args.wait.everywhere(&remote.client, output).await;
@@ -105,26 +96,6 @@ pub(super) fn hinted(error: &ClientError) -> String {
             format!("{error}\nhint: somebody else has changed it at the same time; apply it again")
         }
         _ => error.to_string(),
-    }
-}
-
-// === impl ApplyArgs ===
-
-impl ApplyArgs {
-    async fn apply(
-        &self,
-        remote: &Remote,
-        document: &Document,
-        output: &mut Output,
-    ) -> Result<Effect, ClientError> {
-        let place = place(document);
-        let before = remote.find(&place).await?;
-        let manner = Manner { dry_run: self.dry_run, wait: None };
-        let answer = remote.apply(&place, &document.object, self.force_conflicts, manner).await?;
-        for warning in answer.warnings() {
-            output.note(format_args!("warning: {}: {warning}", called(document)));
-        }
-        Ok(Effect::between(before, answer.code, answer.body))
     }
 }
 

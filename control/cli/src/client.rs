@@ -31,7 +31,7 @@ pub(crate) use answer::{Answer, Refusal};
 pub(crate) use config::Config;
 pub(crate) use error::ClientError;
 pub(crate) use place::{Collection, Place, query};
-pub(crate) use target::{Environment, ServerArgs, Target, server as server_url};
+pub(crate) use target::{Environment, ServerArgs, Target, server as server_url, usual_namespace};
 pub(crate) use text::{Stream, Text};
 pub(crate) use tls::gateway_connector;
 pub(crate) use version::{VERSION, VERSION_HEADER};

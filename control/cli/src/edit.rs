@@ -11,16 +11,18 @@ mod merge;
 mod scratch;
 mod sheet;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{anyhow, bail};
 use clap::Args;
 use http::StatusCode;
 use keyward_resource::{ApiStatus, Kind};
 use serde_json::Value;
 
 use self::merge::merge;
-use self::scratch::Scratch;
+use self::scratch::{Leftover, Scratch};
 use self::sheet::Sheet;
 use crate::client::{Answer, ClientError, Manner, Place};
+use crate::ended::Ended;
+use crate::ends::{End, Ends};
 use crate::kind::named;
 use crate::output::Output;
 use crate::remote::{Remote, RemoteArgs};
@@ -37,7 +39,9 @@ with all of them on top. Where somebody else has changed it meanwhile, both chan
 are about the same fields, the editor opens again and names them. Nothing that was written is lost: where it
 cannot be saved, it stays in a file whose name is told.
 
-A Secret is shown with what it holds, in a file that only you can read and that is removed afterwards.
+A Secret is shown with what it holds, in a file that only you can read, in memory ($XDG_RUNTIME_DIR or /dev/shm)
+where that can be. It is removed however the command ends, also where it cannot be saved, unless --keep says
+otherwise.
 
 Exit codes: 0 edited or nothing changed, 1 not edited, 2 wrong usage, 3 edited but not confirmed in time (--wait).";
 
@@ -52,12 +56,16 @@ pub struct EditArgs {
     kind: &'static Kind,
 
     /// The object.
-    #[arg(value_name = "NAME", required_unless_present = "name_flag", conflicts_with = "name_flag")]
+    #[arg(value_name = "NAME", conflicts_with = "name_flag")]
     name: Option<String>,
 
     /// The same, as a flag.
     #[arg(long = "name", id = "name_flag", value_name = "NAME", hide = true)]
     name_flag: Option<String>,
+
+    /// Leaves what you have written of a Secret in a file where it cannot be saved; of other kinds it always is.
+    #[arg(long)]
+    keep: bool,
 
     #[command(flatten)]
     wait: WaitArgs,
@@ -90,7 +98,12 @@ pub(super) async fn run(args: &EditArgs, output: &mut Output) -> anyhow::Result<
     if args.kind.is_written_by_server() {
         bail!(ApiStatus::written_by_server(args.kind).message);
     }
-    let name = args.name.as_ref().or(args.name_flag.as_ref()).context("a name is needed")?;
+    let Some(name) = args.name.as_ref().or(args.name_flag.as_ref()) else {
+        let Kind { singular, plural, .. } = args.kind;
+        let usage = format!("keyward edit {singular} NAME");
+        let hint = format!("`keyward get {plural}` lists them; for example: keyward edit {singular} shop");
+        return Err(Ended::with(2, anyhow!("say which {}: {usage}\nhint: {hint}", args.kind.name)));
+    };
     let place = remote.place_of(args.kind, name);
     let object = remote.object(&place).await?;
     if is_of_folder(&object) {
@@ -103,15 +116,19 @@ pub(super) async fn run(args: &EditArgs, output: &mut Output) -> anyhow::Result<
     let manner = Manner { dry_run: false, wait: args.wait.limit() };
     let version = version(&object);
     let mut edit = Edit { remote: &remote, place: &place, manner, base: content(object), version };
-    let mut scratch = Scratch::new(args.kind.singular, name)?;
+    let is_secret = args.kind.name == "Secret";
+    let leftover = if is_secret && !args.keep { Leftover::Removed } else { Leftover::Kept };
+    // From here on nothing ends this process before the file is gone.
+    let mut ends = Ends::new()?;
+    let mut scratch = Scratch::new(args.kind.singular, name, leftover)?;
     let original = Sheet::of(&edit.base)?;
     let mut sheet = original.clone();
     let mut notes = Vec::new();
     loop {
-        let text = scratch.edit(&sheet.text(args.kind, &place, &notes)).await?;
+        let text = scratch.edit(&sheet.text(args.kind, &place, &notes), &mut ends).await?;
         let edited = Sheet::read(&text);
         if edited.is_empty() || edited == original {
-            return cancelled(scratch, output);
+            return cancelled(output);
         }
         if edited == sheet && !notes.is_empty() {
             let why = anyhow!("nothing was mended: {}", notes.join("; "));
@@ -120,22 +137,31 @@ pub(super) async fn run(args: &EditArgs, output: &mut Output) -> anyhow::Result<
         sheet = edited;
         notes = match sheet.object(&place) {
             Err(mistakes) => mistakes,
-            Ok(object) if object == edit.base => return cancelled(scratch, output),
-            Ok(object) => match edit.write(object, output).await {
-                Written::Done(answer) => {
-                    scratch.remove();
+            Ok(object) if object == edit.base => return cancelled(output),
+            Ok(object) => match until(&mut ends, edit.write(object, output)).await {
+                Err(end) => return Err(scratch.ended(end)),
+                Ok(Written::Done(answer)) => {
+                    drop(scratch);
                     output.data(format_args!("{}/{name} edited", args.kind.singular))?;
                     return Ok(args.wait.tell(&answer, output)?);
                 }
-                Written::Wrong(mistakes) => mistakes,
-                Written::Failed(error) => return Err(scratch.kept(error)),
+                Ok(Written::Wrong(mistakes)) => mistakes,
+                Ok(Written::Failed(error)) => return Err(scratch.kept(error)),
             },
         };
     }
 }
 
-fn cancelled(scratch: Scratch, output: &mut Output) -> anyhow::Result<()> {
-    scratch.remove();
+/// Does something unless this is to end before it is done. Ctrl-C while the editor had the terminal was for that.
+async fn until<T>(ends: &mut Ends, what: impl Future<Output = T>) -> Result<T, End> {
+    ends.forget_interrupt().await;
+    tokio::select! {
+        done = what => Ok(done),
+        end = ends.any() => Err(end),
+    }
+}
+
+fn cancelled(output: &mut Output) -> anyhow::Result<()> {
     output.note("Edit cancelled, no changes made.");
     Ok(())
 }

@@ -23,7 +23,8 @@ pub(crate) struct RemoteArgs {
     server: ServerArgs,
 }
 
-/// A server, and the namespace that is meant.
+/// A server, and the namespace that is meant. Cheap to clone.
+#[derive(Clone)]
 pub(crate) struct Remote {
     /// The server.
     pub(crate) client: Client,
@@ -39,6 +40,16 @@ impl RemoteArgs {
         let mut target = self.server.target(&Environment::of_process())?;
         target.namespace = self.namespace.clone().unwrap_or(target.namespace);
         Ok(target)
+    }
+
+    /// Which server, without the namespace.
+    pub(crate) fn server(&self) -> ServerArgs {
+        self.server.clone()
+    }
+
+    /// The namespace, where one is named by a flag.
+    pub(crate) fn named(&self) -> Option<&str> {
+        self.namespace.as_deref()
     }
 
     /// The server that is meant. Nothing is sent to it yet.

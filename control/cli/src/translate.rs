@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::Program;
+use crate::client::{Environment, usual_namespace};
 use crate::files::FilesArgs;
 use crate::output::{Document as Form, Output, yaml};
 
@@ -43,9 +44,9 @@ pub struct TranslateArgs {
     #[command(flatten)]
     files: FilesArgs,
 
-    /// The namespace of objects that name none.
-    #[arg(long, short, default_value = "default", value_name = "NAMESPACE")]
-    namespace: String,
+    /// The namespace of objects that name none, as for apply [default: that of the context, else keyward-system].
+    #[arg(long, short, value_name = "NAMESPACE")]
+    namespace: Option<String>,
 
     /// Into what.
     #[arg(long, value_name = "FORM", default_value = "proxy")]
@@ -92,7 +93,8 @@ struct Told {
 }
 
 pub(super) fn run(args: &TranslateArgs, program: &Program<'_>, output: &mut Output) -> anyhow::Result<()> {
-    let (report, documents) = args.files.look(&args.namespace)?;
+    let namespace = args.namespace.clone().unwrap_or_else(|| usual_namespace(&Environment::of_process()));
+    let (report, documents) = args.files.look(&namespace)?;
     let mut findings = Findings::default();
     for problem in &report.problems {
         findings.problem(problem.to_string());

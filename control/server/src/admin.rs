@@ -122,6 +122,11 @@ impl Gate for Gatekeeper {
     }
 }
 
+/// What may be done with the admin of the supervised Envoy.
+pub(crate) fn manner(args: &ServeArgs) -> Manner {
+    Manner { read_only: args.proxy_admin_read_only, header_logging: args.proxy_header_logging.into() }
+}
+
 fn refusal(ApiStatus { code, message, .. }: ApiStatus) -> Refusal {
     Refusal { code: StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), message }
 }
@@ -155,11 +160,7 @@ impl Surfaces {
         } = self;
         if let (Some(listener), Some(proxy)) = (listeners.proxy, proxy) {
             let guarded = Guarded::new(rules.proxy, args, args.admin);
-            let manner = Manner {
-                read_only: args.proxy_admin_read_only,
-                header_logging: args.proxy_header_logging.into(),
-            };
-            let router = guarded.around(keyward_admin::proxy::router(proxy, guarded.gate(), manner));
+            let router = guarded.around(keyward_admin::proxy::router(proxy, guarded.gate(), manner(args)));
             let what = "admin of the gateway proxy";
             tasks.spawn(what, serve_any(what, listener, tls.clone(), router, stop.clone()));
         }

@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow, bail};
 use bytes::Bytes;
 use jiff::Timestamp;
 use keyward_access::TokenFile;
-use keyward_admin::proxy::ProxyAdmin;
+use keyward_admin::proxy::{Loggers, ProxyAdmin};
 use keyward_api::{Origin, Writer};
 use keyward_bootstrap::{Admin, BootstrapOptions, CONTROL_CLUSTER};
 use keyward_folder::Folder as ResourceFolder;
@@ -31,7 +31,7 @@ use crate::args::{HeaderLogging, ServeArgs};
 use crate::compaction;
 use crate::control::{ControlLoop, Outlets};
 use crate::edge::{Admission, KeyStream};
-use crate::envoy::{self, AdminSocket, Identity, Supervisor, SupervisorOptions};
+use crate::envoy::{self, AdminSocket, Identity, LogLevels, Supervisor, SupervisorOptions};
 use crate::exposure;
 use crate::filter::Filter;
 use crate::logging::LogControl;
@@ -244,6 +244,10 @@ async fn start(
     tasks.spawn("proxies", proxies::follow(writer.clone(), reports.clone(), stop.clone()));
 
     let last_lines = logs.logs();
+    let levels = supervised.as_ref().map(|supervised| {
+        let loggers = Loggers::new(Arc::new(supervised.admin.clone()), admin::manner(args));
+        LogLevels::new(loggers, &args.data.join("envoy"))
+    });
     let surfaces = Surfaces {
         logging: Arc::new(logs),
         metrics: metrics.clone(),
@@ -270,7 +274,7 @@ async fn start(
         served: Served { xds, gate: authorizer.clone() },
         logs: LogReader {
             logs: last_lines,
-            supervises: supervised.is_some(),
+            levels: levels.clone(),
             gate: authorizer.clone(),
             stop: stop.clone(),
         },
@@ -291,6 +295,9 @@ async fn start(
             tasks.spawn("certificate of the proxy", identity.keep(stop.clone()));
         }
         tasks.spawn("supervised Envoy", supervisor.run(stop.clone()));
+        if let Some(levels) = levels {
+            tokio::spawn(async move { levels.recover().await });
+        }
     }
     tracing::info!(rest = %args.rest, xds = %args.xds, data = %args.data.display(), "keyward serves");
     Ok(tasks)

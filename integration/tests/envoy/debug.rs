@@ -123,8 +123,14 @@ fn whatever_helps_to_find_out_what_is_wrong_is_there_and_holds_no_key() {
         assert_eq!(debug(&named).trim(), path.to_str().unwrap());
         let parts = unzipped(&path);
         assert!(parts.len() >= least, "{:?}", parts.iter().map(|(name, _)| name).collect::<Vec<_>>());
-        if let Some((_, missing)) = parts.iter().find(|(name, _)| name == "missing.txt") {
-            assert_eq!(missing, "", "nothing is missing where everything runs");
+        if let Some((_, index)) = parts.iter().find(|(name, _)| name == "index.txt") {
+            assert!(!index.contains("not here") && !index.contains("could not"), "{index}");
+            // Each part is in it, beside the headings.
+            assert_eq!(index.lines().count(), parts.len(), "{index}");
+            let part = |wanted: &str| &parts.iter().find(|(name, _)| name == wanted).unwrap().1;
+            assert!(part("check.txt").contains("No problems detected"), "{}", part("check.txt"));
+            let status = part("proxy-status.txt");
+            assert!(status.contains("LISTENERS") && status.contains("workers hold everything"), "{status}");
         }
         seen.extend(parts.into_iter().map(|(_, text)| text));
     }

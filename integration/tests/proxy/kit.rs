@@ -123,6 +123,16 @@ impl Site {
         level.unwrap_or_else(|| panic!("no {logger} in {list}")).to_owned()
     }
 
+    /// Waits until a path says what it said before.
+    #[track_caller]
+    pub(crate) fn becomes(&self, path: &str, before: &str) {
+        self.soon(path, || {
+            let now = self.ask("GET", path).1;
+            ensure!(now == before, "{now}");
+            Ok(())
+        });
+    }
+
     /// Asks REST.
     pub(crate) fn rest(&self, path: &str) -> (u16, String) {
         let response: Response = Rest::new(self.stack.rest().address()).call("GET", path, None).unwrap();

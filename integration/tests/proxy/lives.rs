@@ -13,11 +13,17 @@ use crate::kit::Site;
 
 pub(crate) fn a_server_that_died_is_followed_by_one_that_adopts_the_proxy(site: &mut Site) {
     let pid = site.stack.envoy_pid().unwrap();
+    let (_, before) = site.ask("GET", "/logging");
+    let mut follower = crate::ends::follow(site, &[]);
     site.stack.kill_server().unwrap();
+    follower.kill().unwrap();
+    follower.wait().unwrap();
     site.stack.set_flags(vec!["--proxy-admin-read-only".to_owned()]);
     site.stack.start_server().unwrap();
     site.serves();
     assert_eq!(site.stack.envoy_pid().unwrap(), pid, "{}", site.stack.logs());
+    // What was raised for a follower is put back, on a port as well on which nobody may change anything.
+    site.becomes("/logging", &before);
     // What the Envoy logged before is there again.
     let (code, log) = site.rest("/keyward/v1/logs?component=gateway-proxy");
     assert!(code == 200 && log.contains("[admin] change log level"), "{code} {log}");

@@ -16,7 +16,7 @@ use super::{Front, HeaderLogging, LOGGING, text};
 use crate::gate::Who;
 
 /// The longest form, and the longest list of loggers, in bytes.
-const MAX_BODY: usize = 64 * 1024;
+pub(super) const LONGEST: usize = 64 * 1024;
 /// The type of forms, as Envoy's own page sends them.
 const FORM: &str = "application/x-www-form-urlencoded";
 /// What stands in a query as it is.
@@ -58,7 +58,7 @@ pub(super) async fn answer(front: &Front, request: Request, who: Who) -> Respons
         }
         Method::POST => {
             let query = if query.is_empty() && is_form(&request) {
-                match axum::body::to_bytes(request.into_body(), MAX_BODY).await {
+                match axum::body::to_bytes(request.into_body(), LONGEST).await {
                     Ok(form) => String::from_utf8_lossy(&form).trim().to_owned(),
                     Err(_) => return text(StatusCode::PAYLOAD_TOO_LARGE, "the form is too long"),
                 }
@@ -93,9 +93,14 @@ fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-fn pair(name: &str, value: &str) -> String {
+pub(super) fn pair(name: &str, value: &str) -> String {
     let encoded = |text| utf8_percent_encode(text, QUERY);
     format!("{}={}", encoded(name), encoded(value))
+}
+
+/// The first words of an answer of Envoy's.
+pub(super) fn words(said: &str) -> String {
+    said.lines().next().unwrap_or_default().trim().to_owned()
 }
 
 fn asked(query: &str) -> Result<Asked, &'static str> {
@@ -168,7 +173,7 @@ async fn list(front: &Front) -> Result<Vec<Logger>, Response> {
     if list.status() != StatusCode::OK {
         return Err(list);
     }
-    match axum::body::to_bytes(list.into_body(), MAX_BODY).await {
+    match axum::body::to_bytes(list.into_body(), LONGEST).await {
         Ok(list) => Ok(loggers::read(&String::from_utf8_lossy(&list))),
         Err(_) => Err(text(StatusCode::BAD_GATEWAY, "the list of loggers broke off")),
     }
@@ -198,7 +203,7 @@ async fn noted(set: Response, note: &str) -> Response {
         return set;
     }
     let (mut head, body) = set.into_parts();
-    let Ok(list) = axum::body::to_bytes(body, MAX_BODY).await else {
+    let Ok(list) = axum::body::to_bytes(body, LONGEST).await else {
         return text(StatusCode::BAD_GATEWAY, "the answer broke off");
     };
     head.headers.remove(CONTENT_LENGTH);

@@ -5,7 +5,7 @@ mod gather;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Parser};
 use jiff::Timestamp;
 use keyward_check::{Choice, Outcome, PodSelector, SECTIONS, Section, Verdict, check};
 use tokio::time::{Instant, sleep, timeout_at};
@@ -79,6 +79,13 @@ pub struct CheckArgs {
     server: ServerArgs,
 }
 
+/// The flags by themselves.
+#[derive(Parser)]
+struct Alone {
+    #[command(flatten)]
+    check: CheckArgs,
+}
+
 /// A section, or what there is elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LeftOut(Option<Section>);
@@ -128,6 +135,14 @@ pub(super) async fn run(args: &CheckArgs, output: &mut Output) -> anyhow::Result
         Verdict::Healthy => Ok(()),
         Verdict::Problems(_) => Err(Ended::told(1)),
     }
+}
+
+/// All that a check of a server says, as it is without flags.
+pub(super) async fn report(server: ServerArgs) -> anyhow::Result<String> {
+    let Alone { check } = Alone::try_parse_from(["check"])?;
+    let args = CheckArgs { server, ..check };
+    let outcome = timeout_at(Instant::now() + args.timeout, look(&args)).await??;
+    Ok(format!("{}\n{}", outcome.text(), outcome.errors().unwrap_or_default()))
 }
 
 /// Looks until nothing is found, or until it is still there.

@@ -113,6 +113,12 @@ fn is_loopback(server: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
+/// The namespace of a command that names none, also of one that asks no server: that of the context.
+pub(crate) fn usual_namespace(environment: &Environment) -> String {
+    let target = ServerArgs::default().target(environment);
+    target.map_or_else(|_| USUAL_NAMESPACE.to_owned(), |target| target.namespace)
+}
+
 // === impl ServerArgs ===
 
 impl ServerArgs {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, USER_AGENT};
-use http::{Method, Request, StatusCode};
+use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 
@@ -22,6 +22,7 @@ pub(crate) struct Text {
 pub(crate) struct Stream {
     status: StatusCode,
     server: String,
+    headers: HeaderMap,
     body: Incoming,
 }
 
@@ -80,13 +81,18 @@ impl Client {
         let answer = self.http.request(request).await;
         let answer = answer.map_err(|source| ClientError::of_connection(self.server.clone(), source))?;
         let (head, body) = answer.into_parts();
-        Ok(Stream { status: head.status, server: self.server.clone(), body })
+        Ok(Stream { status: head.status, server: self.server.clone(), headers: head.headers, body })
     }
 }
 
 // === impl Stream ===
 
 impl Stream {
+    /// What a header of the answer says.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
     /// What comes next; none at the end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, ClientError> {
         loop {

@@ -1,6 +1,7 @@
 //! All objects on a server, as documents of YAML.
 
 use anyhow::bail;
+use keyward_admin::redact;
 use keyward_resource::{KINDS, Kind};
 use serde_json::{Value, json};
 
@@ -17,9 +18,9 @@ const PAGE: &str = "500";
 /// What the server writes beside an object, and nobody applies.
 const BY_SERVER: [&str; 6] =
     ["creationTimestamp", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "uid"];
-/// Objects of these are shown, and not to be applied.
+/// What is shown, and not to be applied.
 const HEADING: &str =
-    "# Not to be applied: Secrets are redacted, and the control server writes Proxies itself.";
+    "# Not to be applied: something of these is redacted, or the control server writes them itself.";
 
 /// All objects of a namespace, or of all, as YAML.
 pub(super) async fn all(remote: &Remote, namespace: Option<&str>) -> anyhow::Result<String> {
@@ -41,8 +42,8 @@ pub(super) async fn all(remote: &Remote, namespace: Option<&str>) -> anyhow::Res
             }
             let list = remote.client.get(&collection.query(&pairs)).await?.body;
             for object in list["items"].as_array().into_iter().flatten() {
-                let document = document(kind, object.clone())?;
-                let to_apply = kind.name != "Secret" && !kind.is_written_by_server();
+                let (document, is_whole) = document(kind, object.clone())?;
+                let to_apply = is_whole && !kind.is_written_by_server();
                 if to_apply { documents.push(document) } else { shown.push(commented(&document)) }
             }
             match list["metadata"]["continue"].as_str() {
@@ -54,8 +55,8 @@ pub(super) async fn all(remote: &Remote, namespace: Option<&str>) -> anyhow::Res
     Ok(joined(&documents, &shown))
 }
 
-/// An object as it is applied: without what the server made of it.
-fn document(kind: &Kind, mut object: Value) -> anyhow::Result<String> {
+/// An object as it is applied: without what the server made of it; and whether nothing in it is redacted.
+fn document(kind: &Kind, mut object: Value) -> anyhow::Result<(String, bool)> {
     let version = match kind.group_version.group {
         "" => kind.group_version.version.to_owned(),
         group => format!("{group}/{}", kind.group_version.version),
@@ -68,8 +69,10 @@ fn document(kind: &Kind, mut object: Value) -> anyhow::Result<String> {
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.retain(|name, _| !BY_SERVER.contains(&name.as_str()));
     }
-    scrub::object(&mut object);
-    Ok(scrub::text(&yaml(&object)?))
+    let is_redacted = redact::all(&mut object);
+    let text = yaml(&object)?;
+    let shown = scrub::text(&text);
+    Ok((shown.clone(), !is_redacted && shown == text))
 }
 
 fn commented(document: &str) -> String {

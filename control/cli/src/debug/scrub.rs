@@ -1,14 +1,11 @@
 //! Takes out what looks like a secret, wherever it stands: the last line of defence, behind others.
 
+use keyward_admin::redact::{self, REDACTED};
 use serde_json::Value;
 
 #[cfg(test)]
 mod tests;
 
-/// Stands for what is not shown.
-pub(super) const REDACTED: &str = "[redacted]";
-/// The annotation in which kubectl keeps a whole object, contents of Secrets included.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// How keys and tokens of ours begin.
 const PREFIXES: [&str; 2] = ["kw_", "kwt_"];
 /// What is longer than this behind such a beginning is one.
@@ -17,31 +14,15 @@ const LEAST: usize = 20;
 const KEY_BEGINS: &str = "-----BEGIN ";
 const KEY_ENDS: &str = "PRIVATE KEY-----";
 
-/// Takes the contents out of a Secret; any other object stays as it is.
-pub(super) fn object(object: &mut Value) {
-    if object["kind"].as_str() != Some("Secret") {
-        return;
-    }
-    for field in ["data", "stringData"] {
-        match object.get_mut(field) {
-            Some(Value::Object(entries)) => entries.values_mut().for_each(hide),
-            Some(other) => hide(other),
-            None => {}
-        }
-    }
-    let annotations = object.pointer_mut("/metadata/annotations");
-    if let Some(applied) = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED)) {
-        hide(applied);
-    }
-}
-
-fn hide(value: &mut Value) {
-    *value = REDACTED.into();
-}
-
 /// A text without keys and tokens of ours, and without private keys.
 pub(super) fn text(text: &str) -> String {
     words(&private_keys(text))
+}
+
+/// JSON as [`redact`] leaves it; any other text as it is.
+pub(super) fn json(text: String) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(&text) else { return text };
+    if redact::all(&mut value) { format!("{value:#}\n") } else { text }
 }
 
 /// From `-----BEGIN ... PRIVATE KEY-----` to the line that ends it, or to the end.

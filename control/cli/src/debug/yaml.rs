@@ -12,11 +12,11 @@ use crate::save;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   keyward debug yaml -f keyward.yaml
-  keyward debug yaml --only team | less
+  keyward debug yaml -n team | less
 
 All objects of every kind and namespace, without what the server wrote beside them, so that the file can be applied.
-Secrets are there as comments, without their contents; so are Proxies, which the server writes itself. Values of
-headers that routes add are shown.";
+Secrets are there as comments, without their contents, and so are objects that add headers, or name somebody in a URI,
+without the values: those may be credentials. So are Proxies, which the server writes itself.";
 
 /// What is written, and where.
 #[derive(Debug, Clone, Args)]
@@ -25,7 +25,7 @@ pub struct YamlArgs {
     #[arg(long, short, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// The objects of this namespace alone.
+    /// The objects of this namespace alone, as -n says too [default: all].
     #[arg(long, value_name = "NAMESPACE")]
     only: Option<String>,
 
@@ -34,7 +34,8 @@ pub struct YamlArgs {
 }
 
 pub(super) async fn run(args: &YamlArgs, output: &mut Output) -> anyhow::Result<()> {
-    let text = objects::all(&args.remote.connect()?, args.only.as_deref()).await?;
+    let only = args.only.as_deref().or(args.remote.named());
+    let text = objects::all(&args.remote.connect()?, only).await?;
     match &args.file {
         Some(file) => {
             save::text(file, &text)?;

@@ -113,12 +113,6 @@ impl Admin {
         self.checked(status, body)
     }
 
-    /// What a path says that is asked by POST.
-    pub(crate) async fn post(&self, path: &str) -> anyhow::Result<String> {
-        let Text { status, body } = self.ask(Method::POST, path).await?;
-        self.checked(status, body)
-    }
-
     /// The same, whatever the status.
     pub(crate) async fn ask(&self, method: Method, path: &str) -> anyhow::Result<Text> {
         self.client.text(method, path).await.map_err(|error| match error {

@@ -1,15 +1,11 @@
 //! `keyward proxy logs`.
 
-use std::time::Duration;
-
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::Args;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::timeout;
 
-use super::admin::{Admin, AdminArgs};
-use super::loggers::{Loggers, Raised};
+use super::admin::NameArgs;
 use crate::client::{Client, Stream, query};
+use crate::ends::Ends;
 use crate::output::Output;
 
 pub(super) const EXAMPLES: &str = "\
@@ -19,12 +15,13 @@ Examples:
   keyward proxy logs -f --no-level-change    # at whatever level it is
   keyward proxy logs --errors-only
 
-With -f the log level of the proxy is raised, and put back to what it was when the command ends, also by Ctrl-C.
-What writes whole requests stays at info, so that no API key is in the log.";
+With -f the server raises the log level of the proxy, and puts it back to what it was when the last one who follows
+ends, however that happens. What writes whole requests stays at info, so that no API key is in the log.";
 
 const PATH: &str = "/keyward/v1/logs";
-/// How long putting levels back may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// In which the server says at which level the proxy logs meanwhile, or why not.
+const LEVEL: &str = "keyward-log-level";
+const NO_LEVEL: &str = "keyward-log-level-unchanged";
 
 /// What is shown.
 #[derive(Debug, Clone, Args)]
@@ -41,7 +38,7 @@ pub struct LogsArgs {
     #[arg(long)]
     errors_only: bool,
 
-    /// The level of the proxy's log while it is followed.
+    /// The level of the proxy's log while it is followed: nothing in it is less verbose.
     #[arg(long, default_value = "debug", value_name = "LEVEL",
           value_parser = ["trace", "debug", "info", "warning", "error", "critical", "off"])]
     level: String,
@@ -51,40 +48,34 @@ pub struct LogsArgs {
     no_level_change: bool,
 
     #[command(flatten)]
-    admin: AdminArgs,
+    proxy: NameArgs,
 }
-
-/// What tells a command to end.
-struct Ends([Signal; 3]);
 
 /// The proxy whose log the server has.
 const SUPERVISED: &str = "gateway-proxy";
 
 pub(super) async fn run(args: &LogsArgs, output: &mut Output) -> anyhow::Result<()> {
-    if args.admin.proxy.name != SUPERVISED {
+    if args.proxy.name != SUPERVISED {
         bail!(
             "the server keeps the log of {SUPERVISED}, which it runs, and of no other\nhint: the log of {} is on the \
              machine where it runs",
-            args.admin.proxy.name
+            args.proxy.name
         );
     }
-    let client = Client::new(&args.admin.proxy.remote.target()?)?;
-    let mut stream = open(args, &client).await?;
-    // From here on nothing ends this process before levels are back.
+    let client = Client::new(&args.proxy.remote.target()?)?;
     let mut ends = Ends::new()?;
-    let changed = if args.follow && !args.no_level_change { raise(args, output).await } else { None };
-    let shown = show(&mut stream, &mut ends, output).await;
-    if let Some((admin, before)) = changed {
-        match timeout(PATIENCE, before.restore(&admin)).await.context("it takes too long").flatten() {
-            Ok(()) => output.note("the log level of the proxy is what it was"),
-            Err(error) => output.note(format_args!(
-                "the log level of the proxy may not be what it was: {error:#}\nhint: POST {}/logging?level=warning \
-                 sets it",
-                admin.url()
-            )),
+    let mut stream = open(args, &client).await?;
+    match (stream.header(LEVEL), stream.header(NO_LEVEL)) {
+        (Some(level), _) => {
+            output.note(format_args!("the log level of the proxy is {level} until this ends"))
         }
+        (None, Some(why)) => output.note(format_args!("the log level stays as it is: {why}")),
+        (None, None) if args.level().is_some() => {
+            output.note("the log level stays as it is: this server does not raise it");
+        }
+        (None, None) => {}
     }
-    shown
+    show(&mut stream, &mut ends, output).await
 }
 
 async fn open(args: &LogsArgs, client: &Client) -> anyhow::Result<Stream> {
@@ -92,31 +83,9 @@ async fn open(args: &LogsArgs, client: &Client) -> anyhow::Result<Stream> {
     let mut pairs = vec![("component", SUPERVISED)];
     pairs.extend(tail.as_deref().map(|tail| ("tail", tail)));
     pairs.extend(args.follow.then_some(("follow", "true")));
+    pairs.extend(args.level().map(|level| ("level", level)));
     pairs.extend(args.errors_only.then_some(("errorsOnly", "true")));
     client.lines(&query(PATH, &pairs)).await.map_err(Into::into)
-}
-
-/// Raises the level, or says why that is not possible: the log is there all the same.
-async fn raise(args: &LogsArgs, output: &mut Output) -> Option<(Admin, Loggers)> {
-    let raised = async {
-        let admin = args.admin.open().await?;
-        let raised = Loggers::raise(&admin, &args.level).await?;
-        anyhow::Ok((admin, raised))
-    };
-    match raised.await {
-        Ok((admin, Raised::From(before))) => {
-            output.note(format_args!("the log level of the proxy is {} until this ends", args.level));
-            Some((admin, before))
-        }
-        Ok((admin, Raised::Not(why))) => {
-            output.note(format_args!("the log level stays as it is: {}: {why}", admin.url()));
-            None
-        }
-        Err(error) => {
-            output.note(format_args!("the log level stays as it is: {error:#}"));
-            None
-        }
-    }
 }
 
 async fn show(stream: &mut Stream, ends: &mut Ends, output: &mut Output) -> anyhow::Result<()> {
@@ -130,26 +99,16 @@ async fn show(stream: &mut Stream, ends: &mut Ends, output: &mut Output) -> anyh
                 }
                 None => return Ok(()),
             },
-            () = ends.any() => return Ok(()),
+            _ = ends.any() => return Ok(()),
         }
     }
 }
 
-// === impl Ends ===
+// === impl LogsArgs ===
 
-impl Ends {
-    fn new() -> anyhow::Result<Self> {
-        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-        let [interrupt, terminate, hangup] = kinds.map(signal);
-        Ok(Self([interrupt?, terminate?, hangup?]))
-    }
-
-    async fn any(&mut self) {
-        let [interrupt, terminate, hangup] = &mut self.0;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
+impl LogsArgs {
+    /// The level that the proxy is to log at meanwhile.
+    fn level(&self) -> Option<&str> {
+        (self.follow && !self.no_level_change).then_some(self.level.as_str())
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! served-config, url, address, status ─▶ Client ─▶ REST of the control server
+//! logs ┘
 //! dump, stats, snapshot, bootstrap    ─▶ Admin ─▶ the proxy's admin, port 19000
-//! logs, diff                          ─▶ both
+//! diff                                ─▶ both
 //! ```
 
 mod address;
@@ -11,13 +12,12 @@ mod admin;
 mod bootstrap;
 mod diff;
 mod dump;
-mod loggers;
 mod logs;
 mod served;
 mod served_config;
 mod snapshot;
 mod stats;
-mod status;
+pub(crate) mod status;
 
 use clap::Subcommand;
 use jiff::Timestamp;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::output::{Format, Output, Table};
-use crate::remote::RemoteArgs;
+use crate::remote::{Remote, RemoteArgs};
 
 #[cfg(test)]
 mod tests;
@@ -176,6 +176,16 @@ fn with_standing(mut body: Value, standing: &Value) -> Value {
         }
     }
     body
+}
+
+/// The tables of a server, and in a sentence whether all have everything.
+pub(crate) async fn text(remote: &Remote, now: Timestamp) -> anyhow::Result<String> {
+    let body = remote.client.get(WORKERS).await?.body;
+    let standing = remote.client.get(STANDING).await?.body;
+    let standing: Standing = serde_json::from_value(standing).context("the server is of another version")?;
+    let answer: Answer = serde_json::from_value(body).context("the server is of another version")?;
+    let all = format!("{} of {} workers hold everything", answer.confirmed, answer.workers);
+    Ok(format!("{}\n\n{}\n", tables(&answer, &standing, now), answer.message.unwrap_or(all)))
 }
 
 pub(super) async fn run(args: &StatusArgs, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {

@@ -62,7 +62,7 @@ fn written(kind: &Kind, record: &Record) -> Value {
     if let Some(status) = stored.status {
         object["status"] = status;
     }
-    redact::object(&mut object);
+    redact::all(&mut object);
     object
 }
 

@@ -2,10 +2,12 @@
 
 mod admin;
 mod identity;
+mod levels;
 mod log_tail;
 mod process;
 mod supervisor;
 
 pub(crate) use admin::AdminSocket;
 pub(crate) use identity::{Identity, LIFETIME};
+pub(crate) use levels::{LogLevels, Raised};
 pub(crate) use supervisor::{Supervisor, SupervisorOptions};

@@ -54,6 +54,21 @@ fn note_path(folder: &Path) -> PathBuf {
     folder.join("envoy.json")
 }
 
+/// The Envoy that runs, as its note says: another one is called otherwise. None where none runs.
+pub(super) fn running(folder: &Path) -> Option<String> {
+    let note: Note = serde_json::from_slice(&std::fs::read(note_path(folder)).ok()?).ok()?;
+    (start_time(note.pid)? == note.started).then(|| format!("{} since {}", note.pid, note.started))
+}
+
+/// Notes this process as the Envoy of a folder.
+#[cfg(test)]
+pub(super) fn note_of_this_process(folder: &Path) {
+    let pid = i32::try_from(std::process::id()).expect("a pid");
+    let launch = Launch { command: Vec::new(), bootstrap: String::new() };
+    let note = Note { pid, started: start_time(pid).expect("it runs"), launch };
+    std::fs::write(note_path(folder), serde_json::to_vec(&note).expect("JSON")).expect("a folder");
+}
+
 /// Where Envoy writes.
 pub(super) fn log_path(folder: &Path) -> PathBuf {
     folder.join("envoy.log")

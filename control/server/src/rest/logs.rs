@@ -1,6 +1,7 @@
 //! `GET /keyward/v1/logs`: what was logged last, and with `?follow=true` what is logged from now on.
 //!
-//! `?component=control|gateway-proxy`, `?tail=N` for the last lines alone, `?errorsOnly=true`. Lines of text.
+//! `?component=control|gateway-proxy`, `?tail=N` for the last lines alone, `?errorsOnly=true`. Lines of text. With
+//! `?component=gateway-proxy&follow=true&level=debug` the proxy logs at that level for as long as somebody follows.
 //! For those with the role admin, as lines may tell of anything but keys; a follower is asked for it again and
 //! again.
 
@@ -11,22 +12,28 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Extension, RawQuery, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get};
 use bytes::Bytes;
 use futures::stream;
-use keyward_admin::{Gate, Need};
+use keyward_admin::proxy::LEVELS;
+use keyward_admin::{Gate, Need, Who};
 use keyward_resource::ApiStatus;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::sync::failure;
+use crate::envoy::{LogLevels, Raised};
 use crate::logs::{Logs, Ring};
 
 /// Where it is.
 pub(super) const PATH: &str = "/keyward/v1/logs";
+/// Says that the proxy logs at this level.
+const LEVEL: HeaderName = HeaderName::from_static("keyward-log-level");
+/// Says why it does not.
+const NO_LEVEL: HeaderName = HeaderName::from_static("keyward-log-level-unchanged");
 /// A follower that may not any more is told nothing after this, at most.
 const RECHECK: Duration = Duration::from_secs(5);
 /// Lines are sent together for so long: sending each may be worth a line again.
@@ -36,8 +43,8 @@ const PACE: Duration = Duration::from_millis(50);
 #[derive(Clone)]
 pub(crate) struct LogReader {
     pub(crate) logs: Logs,
-    /// Whether there is an Envoy whose log this is.
-    pub(crate) supervises: bool,
+    /// Those of the Envoy whose log this is, if there is one.
+    pub(crate) levels: Option<LogLevels>,
     pub(crate) gate: Arc<dyn Gate>,
     pub(crate) stop: CancellationToken,
 }
@@ -56,6 +63,8 @@ struct Question {
     tail: Option<usize>,
     follow: bool,
     errors_only: bool,
+    /// At which the proxy is to log meanwhile.
+    level: Option<&'static str>,
 }
 
 /// Somebody who reads.
@@ -69,6 +78,8 @@ struct Follower {
     peer: Option<SocketAddr>,
     /// When it was asked last whether it may.
     checked: Instant,
+    /// Levels go back when nobody reads any more.
+    _raised: Option<Raised>,
 }
 
 /// The endpoint.
@@ -84,18 +95,24 @@ async fn logs(
 ) -> Response {
     let peer = peer.map(|Extension(ConnectInfo(peer))| peer);
     // Who may not ask is told nothing of how to.
-    let question = reader.admit(&headers, peer).and_then(|()| Question::read(query.as_deref()));
-    match question.and_then(|question| reader.ring(question.component).map(|ring| (question, ring))) {
-        Ok((question, ring)) => {
+    let admitted = reader.admit(&headers, peer);
+    let question = admitted.and_then(|who| Ok((Question::read(query.as_deref())?, who)));
+    let found = question.and_then(|(question, who)| Ok((reader.ring(question.component)?, question, who)));
+    match found {
+        Ok((ring, question, who)) => {
             let changes = ring.changes();
             let next = ring.tail(question.tail.unwrap_or(usize::MAX), question.errors_only);
             let checked = Instant::now();
-            let follower = Follower { reader, ring, changes, next, question, headers, peer, checked };
+            let (raised, said) = reader.raise(question.level, who).await;
+            let _raised = raised;
+            let follower =
+                Follower { reader, ring, changes, next, question, headers, peer, checked, _raised };
             let chunks = stream::unfold(Some(follower), |follower| async { follower?.chunk().await });
             let mut response = Body::from_stream(chunks).into_response();
             let headers = response.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            headers.extend(said);
             response
         }
         Err(status) => failure(status),
@@ -105,18 +122,31 @@ async fn logs(
 // === impl LogReader ===
 
 impl LogReader {
-    fn admit(&self, headers: &HeaderMap, peer: Option<SocketAddr>) -> Result<(), ApiStatus> {
-        self.gate.admit(Need::Operate, headers, peer).map(drop).map_err(|refusal| match refusal.code {
+    fn admit(&self, headers: &HeaderMap, peer: Option<SocketAddr>) -> Result<Who, ApiStatus> {
+        self.gate.admit(Need::Operate, headers, peer).map_err(|refusal| match refusal.code {
             StatusCode::UNAUTHORIZED => ApiStatus::unauthorized(refusal.message),
             StatusCode::FORBIDDEN => ApiStatus::forbidden(refusal.message),
             _ => ApiStatus::internal(&refusal.message),
         })
     }
 
+    /// Raises the levels of the proxy, and says in a header whether that could be: the log is there all the same.
+    async fn raise(
+        &self,
+        level: Option<&'static str>,
+        who: Who,
+    ) -> (Option<Raised>, Option<(HeaderName, HeaderValue)>) {
+        let (Some(level), Some(levels)) = (level, &self.levels) else { return (None, None) };
+        match levels.raise(level, who).await {
+            Ok(raised) => (Some(raised), Some((LEVEL, HeaderValue::from_static(level)))),
+            Err(why) => (None, HeaderValue::from_str(&why).ok().map(|why| (NO_LEVEL, why))),
+        }
+    }
+
     fn ring(&self, component: Component) -> Result<Ring, ApiStatus> {
         match component {
             Component::Control => Ok(self.logs.control.clone()),
-            Component::GatewayProxy if self.supervises => Ok(self.logs.proxy.clone()),
+            Component::GatewayProxy if self.levels.is_some() => Ok(self.logs.proxy.clone()),
             Component::GatewayProxy => Err(ApiStatus::bad_request(
                 "component: Invalid value: this server runs no gateway proxy: logs of proxies are where they run",
             )),
@@ -148,14 +178,23 @@ impl Question {
                 }
                 ("follow", value) => question.follow = boolean("follow", value)?,
                 ("errorsOnly", value) => question.errors_only = boolean("errorsOnly", value)?,
+                ("level", value) => {
+                    let level = LEVELS.into_iter().find(|level| *level == value);
+                    let message = || format!("level: Invalid value: must be one of {}", LEVELS.join(", "));
+                    question.level = Some(level.ok_or_else(|| ApiStatus::bad_request(message()))?);
+                }
                 (other, _) => {
                     let message = format!(
                         "the query parameter {other:?} is not served; there are: component, tail, follow, \
-                         errorsOnly"
+                         errorsOnly, level"
                     );
                     return Err(ApiStatus::bad_request(message));
                 }
             }
+        }
+        if question.level.is_some() && !(question.follow && question.component == Component::GatewayProxy) {
+            let message = "level: Forbidden: it is for those who follow the log of gateway-proxy";
+            return Err(ApiStatus::bad_request(message));
         }
         Ok(question)
     }
@@ -207,9 +246,19 @@ mod tests {
     fn a_question_is_read_or_refused() {
         let read = |query: Option<&str>| Question::read(query).map_err(|status| status.code);
         assert_eq!(read(None), Ok(Question::default()));
-        let all =
-            Question { component: Component::GatewayProxy, tail: Some(5), follow: true, errors_only: true };
-        assert_eq!(read(Some("component=gateway-proxy&tail=5&follow=true&errorsOnly=true")), Ok(all));
+        let all = Question {
+            component: Component::GatewayProxy,
+            tail: Some(5),
+            follow: true,
+            errors_only: true,
+            level: Some("debug"),
+        };
+        let query = "component=gateway-proxy&tail=5&follow=true&errorsOnly=true&level=debug";
+        assert_eq!(read(Some(query)), Ok(all));
+        for query in ["level=debug", "component=gateway-proxy&level=debug", "follow=true&level=debug"] {
+            assert_eq!(read(Some(query)), Err(400), "{query}");
+        }
+        assert_eq!(read(Some("component=gateway-proxy&follow=true&level=loud")), Err(400));
         assert_eq!(read(Some("component=control&follow=false")), Ok(Question::default()));
         for query in ["component=envoy", "tail=-1", "tail=some", "follow=yes", "errorsOnly=1", "tial=5"] {
             assert_eq!(read(Some(query)), Err(400), "{query}");

@@ -59,7 +59,7 @@ impl Server {
         let served = Served { xds: keyward_xds::Cache::new(), gate: Arc::new(Nobody) };
         let logs = LogReader {
             logs: Logs::default(),
-            supervises: false,
+            levels: None,
             gate: Arc::new(Nobody),
             stop: CancellationToken::new(),
         };

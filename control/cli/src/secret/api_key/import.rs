@@ -10,7 +10,6 @@
 
 mod check;
 mod compare;
-mod progress;
 mod shared;
 mod tally;
 mod write;
@@ -25,11 +24,11 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::output::{Format, Output, Table};
+use crate::progress::Progress;
 use crate::remote::RemoteArgs;
 use crate::sheet::{Form, Mistake, Sheet};
 use crate::wait::WaitArgs;
 
-use progress::Progress;
 use tally::Tally;
 use write::{Manners, Writer};
 

@@ -13,10 +13,10 @@ use tokio::task::JoinSet;
 
 use super::check;
 use super::compare::{differences, keep_same_keys, patch};
-use super::progress::Progress;
 use super::tally::{Outcome, Tally};
 use crate::client::{Client, ClientError, Manner, Place};
 use crate::key::Entry;
+use crate::progress::Progress;
 use crate::sheet::{Reading, Row, Sheet};
 use crate::tidy::is_of_folder;
 

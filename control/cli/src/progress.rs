@@ -10,11 +10,13 @@ mod tests;
 const REDRAW: Duration = Duration::from_millis(100);
 /// How often a line is written where nobody watches.
 const REPORT: Duration = Duration::from_secs(10);
+/// Nothing is told before this.
+const SILENCE: Duration = Duration::from_secs(1);
 /// The bar, in characters.
 const WIDTH: usize = 30;
 
 /// Tells how far it is, on standard error.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     rows: usize,
     is_terminal: bool,
     began: Instant,
@@ -42,15 +44,16 @@ fn text(done: usize, rows: usize, elapsed: Duration) -> String {
 
 impl Progress {
     /// Of this many rows, from now on.
-    pub(super) fn new(rows: usize, is_terminal: bool) -> Self {
+    pub(crate) fn new(rows: usize, is_terminal: bool) -> Self {
         let now = Instant::now();
         Self { rows, is_terminal, began: now, told: now, is_drawn: false }
     }
 
     /// Tells how far it is, unless that was told just now.
-    pub(super) fn tell(&mut self, done: usize) {
+    pub(crate) fn tell(&mut self, done: usize) {
         let pause = if self.is_terminal { REDRAW } else { REPORT };
-        if self.told.elapsed() < pause {
+        // Whoever watches does not need to be told what is done in a moment.
+        if self.told.elapsed() < pause || self.began.elapsed() < SILENCE {
             return;
         }
         self.told = Instant::now();
@@ -66,7 +69,7 @@ impl Progress {
     }
 
     /// Takes the bar away.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.is_drawn) {
             let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
         }
