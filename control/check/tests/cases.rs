@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 
 /// 2026-01-01T00:00:00Z.
 const NOW: u64 = 1_767_225_600_000;
+/// What is written of each case.
+const GOLDENS: [&str; 3] = ["stdout", "stderr", "json"];
 /// Fewer would mean that they were not found.
 const LEAST: usize = 10;
 
@@ -34,10 +36,17 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/check")
 }
 
-fn cases() -> Vec<PathBuf> {
+fn cases_and_rests() -> Vec<PathBuf> {
     let entries = fs::read_dir(folder()).expect("testdata/check");
     let mut cases: Vec<_> = entries.map(|entry| entry.expect("a folder").path()).collect();
     cases.sort();
+    assert!(cases.len() >= LEAST, "only {} cases were found", cases.len());
+    cases
+}
+
+fn cases() -> Vec<PathBuf> {
+    let cases: Vec<_> =
+        cases_and_rests().into_iter().filter(|case| case.join("input.yaml").is_file()).collect();
     assert!(cases.len() >= LEAST, "only {} cases were found", cases.len());
     cases
 }
@@ -113,10 +122,28 @@ fn said(case: &Path) -> [(&'static str, String); 3] {
     ]
 }
 
+/// Goldens whose case is gone; deleted where all are written anew.
+fn orphans(update: bool) -> Vec<String> {
+    let gone = |case: &PathBuf| !case.join("input.yaml").is_file();
+    let files =
+        cases_and_rests().into_iter().filter(gone).flat_map(|case| GOLDENS.map(|file| case.join(file)));
+    let mut found = Vec::new();
+    for path in files.filter(|path| path.exists()) {
+        if update {
+            fs::remove_file(&path).expect("the orphan can be removed");
+            // Only where nothing else is in it.
+            let _ = fs::remove_dir(path.parent().expect("a folder"));
+        } else {
+            found.push(format!("{}: there is no input.yaml beside it", path.display()));
+        }
+    }
+    found
+}
+
 #[test]
 fn every_case_is_said_as_it_is_written() {
     let update = std::env::var_os("UPDATE_GOLDENS").is_some();
-    let mut failed = Vec::new();
+    let mut failed = orphans(update);
     for case in cases() {
         for (file, said) in said(&case) {
             let path = case.join(file);
