@@ -14,7 +14,7 @@ use keyward_access::{
     Action, Attempt as Attempted, Caller, Change as Changed, Credential, Identity, Rules, Through, TokenFile,
     authenticate, authorize,
 };
-use keyward_api::{Attempt, Audit, Authorizer, Change, Identity as Named, Verb};
+use keyward_api::{Attempt, Audit, Authorizer, Change, Identity as Named, Sight, Verb};
 use keyward_resource::ApiStatus;
 use keyward_translate::GATEWAY_MARK;
 
@@ -160,7 +160,12 @@ impl Authorizer for Gatekeeper {
             },
         };
         let permit = authorize(identity, &action)?;
-        Ok(Named { name: permit.identity().to_string().into(), peer: attempt.peer })
+        let name = permit.identity().to_string().into();
+        let sight = match permit.identity() {
+            Identity::Token { namespaces, .. } => Sight::of(namespaces),
+            Identity::Loopback | Identity::Anonymous => Sight::EVERYWHERE,
+        };
+        Ok(Named { name, peer: attempt.peer, sight })
     }
 }
 
