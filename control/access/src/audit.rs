@@ -44,6 +44,21 @@ pub struct Attempt<'a> {
     pub code: u16,
 }
 
+/// A look at what is secret: at Secrets, or at everything that a server holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'a> {
+    /// Who looked.
+    pub who: &'a str,
+    /// From where.
+    pub peer: Option<SocketAddr>,
+    /// The method.
+    pub method: &'a str,
+    /// The path, without the query.
+    pub path: &'a str,
+    /// The HTTP status of the answer.
+    pub code: u16,
+}
+
 fn from(peer: Option<SocketAddr>) -> String {
     peer.map_or_else(|| "inside".to_owned(), |peer| peer.to_string())
 }
@@ -82,6 +97,23 @@ impl Attempt<'_> {
             dry_run = self.dry_run,
             code = self.code,
             "not changed",
+        );
+    }
+}
+
+// === impl Look ===
+
+impl Look<'_> {
+    /// Writes the line.
+    pub fn log(&self) {
+        tracing::info!(
+            target: TARGET,
+            who = self.who,
+            from = from(self.peer).as_str(),
+            method = self.method,
+            path = self.path,
+            code = self.code,
+            "looked",
         );
     }
 }

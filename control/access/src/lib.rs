@@ -20,7 +20,7 @@ mod role;
 mod rules;
 mod token;
 
-pub use audit::{Attempt, Change, TARGET as AUDIT_TARGET};
+pub use audit::{Attempt, Change, Look, TARGET as AUDIT_TARGET};
 pub use book::{TokenBook, TokenName, TokenRecord};
 pub use error::{BookError, FileError, TokenError};
 pub use file::TokenFile;

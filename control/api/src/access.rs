@@ -7,6 +7,8 @@ use axum::http::HeaderMap;
 use keyward_resource::{ApiStatus, Kind};
 use keyward_store::{Key, Revision};
 
+use crate::sight::Sight;
+
 /// What somebody wants to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
@@ -55,6 +57,8 @@ pub struct Identity {
     pub name: Arc<str>,
     /// Where they came from.
     pub peer: Option<SocketAddr>,
+    /// What they may be told of.
+    pub sight: Sight,
 }
 
 /// Decides who may do what.
@@ -129,7 +133,7 @@ impl Identity {
     /// A part of this process.
     #[must_use]
     pub fn internal(name: &str) -> Self {
-        Self { name: name.into(), peer: None }
+        Self { name: name.into(), peer: None, sight: Sight::EVERYWHERE }
     }
 }
 
@@ -137,7 +141,7 @@ impl Identity {
 
 impl Authorizer for Everybody {
     fn authorize(&self, attempt: &Attempt<'_>) -> Result<Identity, ApiStatus> {
-        Ok(Identity { name: "anonymous".into(), peer: attempt.peer })
+        Ok(Identity { name: "anonymous".into(), peer: attempt.peer, sight: Sight::EVERYWHERE })
     }
 }
 

@@ -8,10 +8,11 @@ use keyward_resource::Kind;
 use keyward_store::{Key, Revision, Store};
 use serde_json::Value;
 
-use crate::access::Authorizer;
+use crate::access::{Authorizer, Identity};
 use crate::confirm::Confirm;
 use crate::dispatch;
 use crate::request::MAX_BODY;
+use crate::sight::Sight;
 use crate::stored::Stored;
 use crate::target::Target;
 use crate::writer::{Writer, Written};
@@ -31,6 +32,8 @@ pub struct Api {
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) confirm: Option<Arc<dyn Confirm>>,
     pub(crate) beside: Arc<[&'static str]>,
+    /// What whoever asks may be told of.
+    pub(crate) sight: Sight,
 }
 
 // === impl Api ===
@@ -38,7 +41,14 @@ pub struct Api {
 impl Api {
     /// An API that writes with this writer and reads from its store.
     pub fn new(writer: Writer, statuses: Arc<dyn Statuses>, authorizer: Arc<dyn Authorizer>) -> Self {
-        Self { writer, statuses, authorizer, confirm: None, beside: Arc::default() }
+        Self {
+            writer,
+            statuses,
+            authorizer,
+            confirm: None,
+            beside: Arc::default(),
+            sight: Sight::EVERYWHERE,
+        }
     }
 
     /// The same, with somebody to ask whether what was written has arrived. Without, nobody is waited for.
@@ -58,6 +68,11 @@ impl Api {
         Router::new().fallback(dispatch::dispatch).layer(DefaultBodyLimit::max(MAX_BODY)).with_state(self)
     }
 
+    /// The same, for somebody.
+    pub(crate) fn seen_by(&self, identity: &Identity) -> Self {
+        Self { sight: identity.sight.clone(), ..self.clone() }
+    }
+
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
         self.writer.store()
     }
@@ -66,7 +81,14 @@ impl Api {
     pub(crate) fn shown(&self, target: &Target, key: &Key, revision: Revision, stored: Stored) -> Value {
         let status =
             stored.status.clone().or_else(|| self.statuses.status(target.kind, key, revision, &stored));
-        stored.shown(target.kind, target.asked, status, Some(revision))
+        stored.shown(target.kind, target.asked, self.told(status), Some(revision))
+    }
+
+    fn told(&self, mut status: Option<Value>) -> Option<Value> {
+        if let Some(status) = &mut status {
+            self.sight.value(status);
+        }
+        status
     }
 
     /// What a write has made of an object.
@@ -74,7 +96,7 @@ impl Api {
         match written.revision {
             Some(revision) => self.shown(target, &written.key, revision, written.stored),
             None => {
-                let status = written.stored.status.clone();
+                let status = self.told(written.stored.status.clone());
                 written.stored.shown(target.kind, target.asked, status, None)
             }
         }

@@ -100,7 +100,8 @@ impl Call<'_> {
         headers.insert(CONFIRMED, confirmation.confirmed.into());
         headers.insert(MILLISECONDS, milliseconds.into());
         if let Some(lagging) = confirmation.lagging
-            && let Some(warning) = warning(&format!("the change is made, but {lagging}"))
+            && let Some(warning) =
+                warning(&format!("the change is made, but {}", self.identity.sight.words(&lagging)))
         {
             headers.append(WARNING, warning);
         }

@@ -153,16 +153,18 @@ impl Api {
             return Err(ApiStatus::bad_request("wait: Forbidden: it is for changes"));
         }
         let call = Call { path: uri.path(), target, query, headers, body, form, identity, began };
-        match verb {
-            Verb::Get => self.get(&call).await,
-            Verb::List => self.list(&call).await,
-            Verb::Watch => self.watch(&call).await,
-            Verb::Create => self.create(&call).await,
-            Verb::Update => self.update(&call).await,
-            Verb::Patch => self.patch(&call).await,
-            Verb::Delete => self.delete(&call).await,
-            Verb::DeleteCollection => self.delete_collection(&call).await,
-        }
+        let seen = self.seen_by(&call.identity);
+        let answer = match verb {
+            Verb::Get => seen.get(&call).await,
+            Verb::List => seen.list(&call).await,
+            Verb::Watch => seen.watch(&call).await,
+            Verb::Create => seen.create(&call).await,
+            Verb::Update => seen.update(&call).await,
+            Verb::Patch => seen.patch(&call).await,
+            Verb::Delete => seen.delete(&call).await,
+            Verb::DeleteCollection => seen.delete_collection(&call).await,
+        };
+        answer.map_err(|status| seen.sight.status(status))
     }
 
     /// Documents about the API.

@@ -70,6 +70,16 @@ pub struct Cause {
 // === impl ApiStatus ===
 
 impl ApiStatus {
+    /// The same in other words: the message, and those of its causes.
+    #[must_use]
+    pub fn reworded(mut self, words: impl Fn(&str) -> String) -> Self {
+        self.message = words(&self.message);
+        for cause in self.details.iter_mut().flat_map(|details| &mut details.causes) {
+            cause.message = words(&cause.message);
+        }
+        self
+    }
+
     /// 404: there is no such object.
     #[must_use]
     pub fn not_found(kind: &Kind, name: &str) -> Self {

@@ -11,15 +11,18 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use jiff::Timestamp;
 use keyward_access::{
-    Action, Attempt as Attempted, Caller, Change as Changed, Credential, Identity, Rules, Through, TokenFile,
-    authenticate, authorize,
+    Action, Attempt as Attempted, Caller, Change as Changed, Credential, Identity, Look, Rules, Through,
+    TokenFile, authenticate, authorize,
 };
-use keyward_api::{Attempt, Audit, Authorizer, Change, Identity as Named, Verb};
+use keyward_api::{Attempt, Audit, Authorizer, Change, Identity as Named, Sight, Verb};
 use keyward_resource::ApiStatus;
 use keyward_translate::GATEWAY_MARK;
 
+mod looks;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use self::looks::Port;
 
 /// Decides who may do what over REST.
 #[derive(Debug, Clone)]
@@ -34,28 +37,38 @@ pub(crate) struct Gatekeeper {
 pub(crate) struct AuditLog;
 
 /// An API with everything of access around it but the decisions, which it asks for itself.
-pub(crate) fn guarded(api: Router, gatekeeper: &Gatekeeper) -> Router {
-    api.layer(from_fn_with_state(gatekeeper.clone(), note_attempts))
+pub(crate) fn guarded(api: Router, gatekeeper: &Gatekeeper, port: Port) -> Router {
+    api.layer(from_fn_with_state((gatekeeper.clone(), port), note_attempts))
 }
 
-/// The middleware: attempts that changed nothing are in the audit log as well, and a client that has
+/// The middleware: attempts that changed nothing are in the audit log as well, looks by tokens at what is secret
+/// too, and a client that has
 /// to say who it is is told how. Nobody speaks after a gateway on its connection.
-async fn note_attempts(State(gatekeeper): State<Gatekeeper>, mut request: Request, next: Next) -> Response {
+async fn note_attempts(
+    State((gatekeeper, port)): State<(Gatekeeper, Port)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     name_host(&mut request);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let dry_run =
         request.uri().query().unwrap_or_default().split('&').any(|pair| pair.starts_with("dryRun="));
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
     let changes = matches!(method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
-    let who = changes.then(|| gatekeeper.identify(request.headers(), peer).ok()).flatten();
+    let looks = port.shows(&method, &path);
+    let who = (changes || looks).then(|| gatekeeper.identify(request.headers(), peer).ok()).flatten();
     let is_last = is_last_of_its_connection(request.headers());
     let mut response = next.run(request).await;
     if is_last {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     let code = response.status();
+    if let (true, Some(who @ Identity::Token { .. })) = (looks, &who) {
+        let (who, method, code) = (who.to_string(), method.as_str(), code.as_u16());
+        Look { who: &who, peer, method, path: &path, code }.log();
+    }
     // What was changed has a line of its own, with what came of it.
-    if changes && (dry_run || !code.is_success()) {
+    if changes && !looks && (dry_run || !code.is_success()) {
         let who = who.map(|identity| identity.to_string());
         let (who, method, code) = (who.as_deref(), method.as_str(), code.as_u16());
         Attempted { who, peer, method, path: &path, dry_run, code }.log();
@@ -160,7 +173,12 @@ impl Authorizer for Gatekeeper {
             },
         };
         let permit = authorize(identity, &action)?;
-        Ok(Named { name: permit.identity().to_string().into(), peer: attempt.peer })
+        let name = permit.identity().to_string().into();
+        let sight = match permit.identity() {
+            Identity::Token { namespaces, .. } => Sight::of(namespaces),
+            Identity::Loopback | Identity::Anonymous => Sight::EVERYWHERE,
+        };
+        Ok(Named { name, peer: attempt.peer, sight })
     }
 }
 

@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{self, Gatekeeper};
+use crate::access::{self, Gatekeeper, Port};
 use crate::args::ServeArgs;
 use crate::exposure::AdminRules;
 use crate::metrics::Metrics;
@@ -105,7 +105,7 @@ impl Guarded {
     }
 
     fn around(&self, router: Router) -> Router {
-        access::guarded(rest::guarded(router, self.host), &self.gatekeeper)
+        access::guarded(rest::guarded(router, self.host), &self.gatekeeper, Port::Debug)
     }
 }
 

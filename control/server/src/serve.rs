@@ -280,7 +280,7 @@ async fn start(
         },
     };
     let api = rest::router(writer, authorizer, reports, &args.system_namespace, guard, own);
-    let api = traced(access::guarded(api, &gatekeeper), &spans.calls);
+    let api = traced(access::guarded(api, &gatekeeper, access::Port::Rest), &spans.calls);
     let api = counted(api, &metrics);
     match rest_tls {
         Some(config) => {

@@ -1,7 +1,5 @@
 //! Tests of the courtesies.
 
-use std::sync::Arc;
-
 use axum::body::to_bytes;
 use axum::http::HeaderMap;
 
@@ -16,7 +14,7 @@ impl Authorizer for Reader {
         if secret || !matches!(attempt.verb, Verb::Get | Verb::List | Verb::Watch) {
             return Err(ApiStatus::forbidden("a reader only reads"));
         }
-        Ok(Identity { name: Arc::from("reader"), peer: None })
+        Ok(Identity::internal("reader"))
     }
 }
 

@@ -102,7 +102,7 @@ impl Server {
         writer.prepare().await.unwrap();
         let gatekeeper = Gatekeeper { now, ..Gatekeeper::new(rules, TokenFile::new(data.path())) };
         let api = Api::new(writer, Arc::new(NoStatuses), Arc::new(gatekeeper.clone())).router();
-        Self { data, tokens, router: guarded(api, &gatekeeper) }
+        Self { data, tokens, router: guarded(api, &gatekeeper, Port::Rest) }
     }
 
     fn add_token(&self, name: &str, role: Role, namespaces: &[&str]) {
@@ -474,12 +474,13 @@ async fn every_change_and_every_refusal_is_a_line() {
         assert!(parts.iter().all(|part| line.contains(part)), "{line} lacks one of {parts:?}");
     };
     let of_upstream: Vec<_> = lines.iter().filter(|line| !line.contains("kind=\"Namespace\"")).collect();
-    let expected: [&[&str]; 7] = [
+    let expected: [&[&str]; 8] = [
         &["not changed who=\"token:ed\"", "method=\"POST\"", "dry_run=true", "code=201"],
         &["changed who=\"token:ed\" from=\"10.0.0.7:5555\" verb=\"create\" kind=\"Upstream\"", "name=\"a\""],
         &["not changed who=\"token:ed\"", "dry_run=false", "code=409"],
         &["not changed who=\"token:view\"", "method=\"DELETE\"", "upstreams/a\"", "code=403"],
         &["not changed who=\"unknown\" from=\"10.0.0.7:5555\"", "code=401"],
+        &["looked who=\"token:view\" from=\"10.0.0.7:5555\"", "method=\"GET\"", SECRETS, "code=403"],
         &[
             "changed who=\"token:root\"",
             "kind=\"Secret\" namespace=\"team\" name=\"alice\" resource_version=",
@@ -492,4 +493,27 @@ async fn every_change_and_every_refusal_is_a_line() {
     }
     let all = lines.concat();
     assert!(!all.contains("alice-key-value") && !all.contains("kwt_"), "{all}");
+}
+
+#[tokio::test]
+async fn who_looks_with_a_token_is_in_the_audit_log_once_and_without_the_query() {
+    let server = Server::start(Rules::OffLoopback).await;
+    let lines = audited(async {
+        for (name, path) in [("root", "?limit=7"), ("ed", ""), ("nobody", "")] {
+            server.code(name, "GET", &format!("{SECRETS}{path}"), None).await;
+        }
+        server.code("root", "GET", UPSTREAMS, None).await;
+    });
+    let lines = lines.await;
+    assert_eq!(lines.len(), 2, "{lines:#?}");
+    for (line, parts) in lines.iter().zip([["token:root", "code=200"], ["token:ed", "code=403"]]) {
+        let all = parts.iter().chain(&["looked", "method=\"GET\"", SECRETS]).all(|part| line.contains(part));
+        assert!(all && !line.contains("limit") && !line.contains("kwt_"), "{line}");
+    }
+    let open = Server::without_tokens(Rules::OffLoopback).await;
+    let lines = audited(async {
+        let asked = Asked { peer: LOCAL, host: "localhost", token: None };
+        assert_eq!(open.send(&asked, "GET", SECRETS, None).await.0, 200);
+    });
+    assert_eq!(lines.await, [""; 0]);
 }

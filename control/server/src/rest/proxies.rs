@@ -12,12 +12,12 @@ use axum::extract::{ConnectInfo, Extension, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use jiff::{SignedDuration, Timestamp};
-use keyward_api::{Attempt, Authorizer, Verb};
+use keyward_api::{Attempt, Authorizer, Sight, Verb};
 use keyward_keys::{Goal, Standing as WorkerStanding};
 use keyward_xds::{AdsService, ClientStatus, Standing, TypeStatus, printable, type_url};
 use serde::Serialize;
 
-use super::sync::failure;
+use super::sync::{failure, unnamed};
 use crate::control::words;
 use crate::workers::{WorkersHandle, lack};
 
@@ -129,7 +129,7 @@ pub(super) async fn proxies(
         peer: peer.map(|Extension(ConnectInfo(peer))| peer),
     };
     match authorizer.authorize(&attempt) {
-        Ok(_) => Json(connected.answer()).into_response(),
+        Ok(who) => Json(connected.answer(&who.sight)).into_response(),
         Err(status) => failure(status),
     }
 }
@@ -171,7 +171,7 @@ fn error(of: &TypeStatus) -> Option<String> {
 // === impl Connected ===
 
 impl Connected {
-    fn answer(&self) -> Answer {
+    fn answer(&self, sight: &Sight) -> Answer {
         let control = Component {
             name: "control",
             namespace: self.namespace.to_string(),
@@ -182,7 +182,7 @@ impl Connected {
             kind: "Proxies",
             api_version: "keyward.io/v1",
             components: vec![control],
-            proxies: self.proxies(),
+            proxies: self.proxies().into_iter().enumerate().map(|(at, one)| one.seen_by(sight, at)).collect(),
         }
     }
 
@@ -212,6 +212,17 @@ impl Connected {
 // === impl Proxy ===
 
 impl Proxy {
+    /// What somebody is told of it: whoever may look at some namespaces alone gets numbers and states. Sentences
+    /// have names in them, of nodes, of key tables and of whatever is refused.
+    fn seen_by(mut self, sight: &Sight, index: usize) -> Self {
+        if !sight.is_everywhere() {
+            self.node = unnamed(index);
+            self.workers.lacks.clear();
+            self.types.iter_mut().for_each(|one| one.error = None);
+        }
+        self
+    }
+
     /// Takes over what is known of a stream. A proxy may have two for a moment: the newer one counts.
     fn configured(&mut self, client: &ClientStatus) {
         self.connected = true;

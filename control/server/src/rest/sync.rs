@@ -3,6 +3,7 @@
 //! `?revision=N` asks about a revision of the store (a `resourceVersion`), by default the newest;
 //! `?wait=5s` lets the answer wait for it. It is an error, 504, only where a wait was in vain.
 
+mod seen;
 mod types;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use axum::extract::{ConnectInfo, Extension, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use jiff::{SignedDuration, Timestamp};
-use keyward_api::{Attempt, Authorizer, Verb};
+use keyward_api::{Attempt, Authorizer, Sight, Verb};
 use keyward_keys::{Goal, Standing};
 use keyward_resource::{ApiStatus, Cause};
 use keyward_store::Store;
@@ -28,6 +29,7 @@ use crate::published::Published;
 use crate::rollout::Waits;
 use crate::workers::{Lost, WorkersHandle, lack};
 
+pub(super) use self::seen::unnamed;
 use self::types::{Types, types};
 
 /// Where it is.
@@ -161,9 +163,10 @@ pub(super) async fn sync(
         headers: &headers,
         peer,
     };
-    let question = authorizer.authorize(&attempt).and_then(|_| Question::read(query.as_deref()));
+    let asked = authorizer.authorize(&attempt);
+    let question = asked.and_then(|who| Ok((Question::read(query.as_deref())?, who.sight)));
     match question {
-        Ok(question) => sync.answer(question).await.unwrap_or_else(failure),
+        Ok((question, sight)) => sync.answer(question, &sight).await.unwrap_or_else(failure),
         Err(status) => failure(status),
     }
 }
@@ -221,7 +224,7 @@ impl Question {
 // === impl Sync ===
 
 impl Sync {
-    async fn answer(&self, question: Question) -> Result<Response, ApiStatus> {
+    async fn answer(&self, question: Question, sight: &Sight) -> Result<Response, ApiStatus> {
         let began = Instant::now();
         let newest = self.store.revision().await.map_err(|error| {
             tracing::error!("the store failed: {:#}", anyhow::Error::new(error));
@@ -236,7 +239,11 @@ impl Sync {
         let lost = self.workers.confirmed(goal, wait).await;
         let (confirmed, message) = self.workers.lagging(goal, wait, &lost);
         if let (Some(message), Some(_)) = (&message, question.wait) {
-            return Err(ApiStatus::timeout(message, self.causes(goal, &lost)));
+            if sight.is_everywhere() {
+                return Err(ApiStatus::timeout(message, self.causes(goal, &lost)));
+            }
+            let said = seen::summary(confirmed.workers, confirmed.confirmed, &revision.to_string());
+            return Err(ApiStatus::timeout(&said, Vec::new()));
         }
         let answer = Answer {
             kind: "Sync",
@@ -249,7 +256,7 @@ impl Sync {
             message,
             proxies: self.proxies(goal),
         };
-        Ok(Json(answer).into_response())
+        Ok(Json(answer.seen_by(sight)).into_response())
     }
 
     /// Who lacks what.

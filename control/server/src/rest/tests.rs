@@ -7,9 +7,10 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
 use keyward_admin::{Gate, Need, Refusal, Who};
-use keyward_api::{AuditLog, Everybody, Origin, Writer};
+use keyward_api::{Attempt, AuditLog, Authorizer, Everybody, Identity, Origin, Sight, Writer};
+use keyward_filter_core::wire::Version;
 use keyward_keys::SessionEvent;
-use keyward_resource::{ObjectKey, Reports};
+use keyward_resource::{ApiStatus, ObjectKey, Reports};
 use keyward_store::{MemoryStore, Revision, UsageFile};
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
@@ -34,6 +35,15 @@ struct Server {
     _folder: TempDir,
 }
 
+/// Lets everybody do everything, and look at the namespace `team` alone.
+struct OfTheTeam;
+
+impl Authorizer for OfTheTeam {
+    fn authorize(&self, _: &Attempt<'_>) -> Result<Identity, ApiStatus> {
+        Ok(Identity { sight: Sight::of(&["team".to_owned()]), ..Identity::internal("ann") })
+    }
+}
+
 /// Admits nobody.
 struct Nobody;
 
@@ -45,6 +55,10 @@ impl Gate for Nobody {
 
 impl Server {
     async fn start() -> Self {
+        Self::start_for(Arc::new(Everybody)).await
+    }
+
+    async fn start_for(authorizer: Arc<dyn Authorizer>) -> Self {
         let (published, reports) = watch::channel(Arc::new(Published::default()));
         let store = Arc::new(MemoryStore::new());
         let writer = Writer::new(store.clone(), Arc::new(AuditLog), "keyward-system", Origin::SYSTEM);
@@ -65,7 +79,7 @@ impl Server {
         };
         let (_, keys) = watch::channel(keyward_keys::KeyView::default());
         let own = Own { sync, uses, served, keys, logs };
-        let router = router(writer, Arc::new(Everybody), reports, "keyward-system", guard, own);
+        let router = router(writer, authorizer, reports, "keyward-system", guard, own);
         let listener =
             TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a free port");
         let address = listener.local_addr().expect("a bound port");
@@ -168,14 +182,15 @@ async fn a_page_of_another_origin_cannot_reach_the_port() {
 }
 
 /// A worker that runs with other policies than everybody should.
-fn old_worker(workers: &WorkersHandle) {
+fn old_worker(workers: &WorkersHandle, tables: &[&str]) {
+    let version = Version { revision: 1, checksum: 1 };
     let subscribed = SessionEvent::Subscribed {
         node: "gateway".to_owned(),
         role: "a~b".to_owned(),
         worker: "w1".to_owned(),
         build: "0.1.0".to_owned(),
         config_version: 1,
-        held: Vec::new(),
+        held: tables.iter().map(|table| ((*table).to_owned(), version)).collect(),
     };
     workers.change(|workers, now| {
         let connection = workers.connect();
@@ -216,7 +231,7 @@ async fn a_write_that_waits_says_in_headers_what_came_of_it() {
     assert_eq!(created["metadata"]["resourceVersion"].as_str(), revision.as_deref());
 
     // Too late is no failure of the write.
-    old_worker(&server.workers);
+    old_worker(&server.workers, &[]);
     let late = post("c", "?wait=10ms").await;
     assert_eq!(late.status(), StatusCode::CREATED);
     assert_eq!(text(&late, "keyward-synced").as_deref(), Some("false"));
@@ -248,7 +263,7 @@ async fn the_proof_names_who_holds_what() {
     let answer: Value = serde_json::from_str(&body).expect("JSON");
     assert_eq!((code, &answer["synced"], &answer["workers"]), (StatusCode::OK, &json!(true), &json!(0)));
 
-    old_worker(&server.workers);
+    old_worker(&server.workers, &[]);
     let (code, body) = server.get("/keyward/v1/sync").await;
     let answer: Value = serde_json::from_str(&body).expect("JSON");
     assert_eq!((code, &answer["kind"], &answer["synced"]), (StatusCode::OK, &json!("Sync"), &json!(false)));
@@ -287,7 +302,7 @@ async fn whoever_is_connected_is_listed_with_what_it_lacks() {
     assert_eq!(control["version"], env!("CARGO_PKG_VERSION"));
     assert!(control["started"].as_str().is_some_and(|at| at.parse::<jiff::Timestamp>().is_ok()), "{control}");
 
-    old_worker(&server.workers);
+    old_worker(&server.workers, &[]);
     let expected = json!([{
         "role": "a~b",
         "node": "gateway",
@@ -305,4 +320,49 @@ async fn whoever_is_connected_is_listed_with_what_it_lacks() {
     assert_eq!(ask().await["proxies"], expected);
     let posted = server.client.post(format!("{}/keyward/v1/proxies", server.base)).send().await;
     assert_eq!(posted.expect("the server answers").status(), StatusCode::METHOD_NOT_ALLOWED);
+}
+
+/// Whoever may look at some namespaces alone is told numbers of all, and names of theirs.
+#[tokio::test]
+async fn nobody_is_told_names_of_namespaces_that_are_not_theirs() {
+    for (authorizer, tells) in
+        [(Arc::new(Everybody) as Arc<dyn Authorizer>, true), (Arc::new(OfTheTeam), false)]
+    {
+        let server = Server::start_for(authorizer).await;
+        let created = server.create("a").await;
+        let version: u64 = created["metadata"]["resourceVersion"]
+            .as_str()
+            .and_then(|text| text.parse().ok())
+            .expect("a number");
+        let mut reports = Reports::default();
+        let reason = "Upstream team/b is fine, VirtualService other/site has the domain";
+        reports.warn(ObjectKey::new("Upstream", "team", "a"), reason);
+        let published = Published { revision: Some(Revision(version)), reports, ..Published::default() };
+        server.published.send_replace(Arc::new(published));
+        old_worker(&server.workers, &["other/keys", "team/keys"]);
+        let waiting = format!("{}{UPSTREAMS}/a?wait=10ms", server.base);
+        let mut answers = Vec::new();
+        for path in ["/keyward/v1/proxies", "/keyward/v1/sync", "/keyward/v1/sync?wait=10ms"] {
+            answers.push((path, server.get(path).await.1));
+        }
+        let listed = server.get(UPSTREAMS).await.1;
+        assert!(listed.contains("Upstream team/b is fine"), "{listed}");
+        assert_eq!(listed.contains("other/site"), tells, "{listed}");
+        let deleted = server.client.delete(waiting).send().await.expect("the server answers");
+        answers.push(("a write that waits", format!("{:?}", deleted.headers()["warning"])));
+        for (path, answer) in answers {
+            assert_eq!(answer.contains("gateway"), tells, "{path}: {answer}");
+            assert_eq!(
+                answer.contains("other/keys"),
+                tells && path == "/keyward/v1/sync",
+                "{path}: {answer}"
+            );
+            assert!(!path.contains("sync") || answer.contains("1 of 1 workers"), "{path}: {answer}");
+        }
+        let sync: Value = serde_json::from_str(&server.get("/keyward/v1/sync").await.1).expect("JSON");
+        let worker = &sync["proxies"][0]["workers"][0];
+        let tables: Vec<&String> = worker["tables"].as_object().expect("tables").keys().collect();
+        assert_eq!(tables, if tells { vec!["other/keys", "team/keys"] } else { vec!["team/keys"] });
+        assert_eq!((&worker["state"], &sync["workers"]), (&json!("Behind"), &json!(1)));
+    }
 }

@@ -65,3 +65,12 @@ fn one(client: &ClientStatus, status: &TypeStatus) -> OneType {
         refused: refused.collect(),
     }
 }
+
+// === impl OneType ===
+
+impl OneType {
+    /// Leaves out names, and the proxy's own words, which have some in them.
+    pub(super) fn hide(&mut self) {
+        self.refused.clear();
+    }
+}
