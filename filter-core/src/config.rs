@@ -78,6 +78,9 @@ pub struct Policy {
     /// Where its decisions are counted; no part of the configuration.
     #[serde(skip)]
     pub row: Row,
+    /// Of whoever it names, only these pass; ascending. Without a control server: else see [`Step::allowed`].
+    #[serde(skip)]
+    pub only: Option<Vec<Vec<u8>>>,
 }
 
 /// One key that a policy looks at.
@@ -224,7 +227,7 @@ impl Policy {
     /// A policy of several steps.
     #[must_use]
     pub fn new(steps: Vec<Step>, rule: Option<Rule>) -> Self {
-        Self { steps, rule, row: Row::NONE }
+        Self { steps, rule, row: Row::NONE, only: None }
     }
 
     /// The key tables that it needs.

@@ -315,6 +315,12 @@ impl<'a> Permit<'a> {
     /// in the same moment.
     fn is_allowed(&self, tables: &impl Tables) -> bool {
         let Some(grant) = &self.last else { return true };
+        let identity = grant.record.identity();
+        let names_him =
+            |only: &[Vec<u8>]| only.binary_search_by(|other| other.as_slice().cmp(identity)).is_ok();
+        if self.policy.only.as_deref().is_some_and(|only| !names_him(only)) {
+            return false;
+        }
         let Some(list) = &grant.step.allowed else { return true };
         let listed = tables.table(list).and_then(|list| list.get(&grant.digest));
         listed.is_some_and(|listed| listed.identity() == grant.record.identity())

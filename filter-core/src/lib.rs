@@ -49,6 +49,7 @@ pub mod place;
 pub mod record;
 pub mod replica;
 pub mod request;
+pub mod rule;
 pub mod standalone;
 pub mod table;
 pub mod time;

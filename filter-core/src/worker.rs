@@ -22,7 +22,7 @@ use crate::metric::Metric;
 use crate::parking::Lot;
 use crate::replica::{Effect, Replica, Subscriber};
 use crate::request::{self, Outcome};
-use crate::standalone::Seen;
+use crate::standalone::{self, Seen};
 use crate::wire::client_message::Kind as ClientKind;
 use crate::wire::{ClientMessage, ConfigApplied, mix};
 
@@ -105,7 +105,8 @@ impl Worker {
         let alone = config.standalone.is_some();
         for (auth_id, policy) in &mut config.policies {
             // Who is on which list is not told apart: lists come and go.
-            policy.row = host.row(if alone { auth_id } else { without_list(auth_id) });
+            policy.row =
+                host.row(if alone { standalone::without_list(auth_id) } else { without_list(auth_id) });
         }
         let config = Rc::new(config);
         let wall = host.wall_clock().unwrap_or_default();

@@ -9,6 +9,8 @@ use serde_json::Value;
 /// Mistakes that no schema can express: what they break concerns more than one place, or the meaning
 /// that the name of a header has elsewhere.
 const BEYOND_A_SCHEMA: &[&str] = &[
+    "config-metadata-required",
+    "config-names-unknown",
     "default-unknown",
     "digest-twice",
     "field-twice",
@@ -16,6 +18,7 @@ const BEYOND_A_SCHEMA: &[&str] = &[
     "headers-taken",
     "identity-header-taken",
     "metadata-required",
+    "name-with-hash",
     "times-never",
 ];
 

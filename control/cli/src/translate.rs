@@ -6,7 +6,7 @@
 //!                                        └─▶ reports, on standard error
 //! ```
 
-mod settings;
+pub(crate) mod settings;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
 use super::json::Json;
-use super::policies::{Written, metadata_name};
+use super::policies::{Config, OF, Written, metadata_name};
 use super::read::{Node, Notes, Path};
 use crate::life::Life;
 use crate::record::{MAX_IDENTITY_LEN, MAX_RECORD_LEN, Record, is_header_value, pack};
@@ -156,6 +156,15 @@ fn confined_to(node: &Node<'_>, names: &mut Vec<String>) -> Box<[usize]> {
     policies.into()
 }
 
+/// Whether it is the name of a policy, or `<policy>#<config>`.
+fn names_one(name: &str, policies: &BTreeMap<String, Written>) -> bool {
+    let of = |policy: &str, config: &str| {
+        let configs = policies.get(policy).into_iter().flat_map(|policy| &policy.configs);
+        configs.into_iter().any(|it| it.name.as_deref() == Some(config))
+    };
+    policies.contains_key(name) || name.split_once(OF).is_some_and(|(policy, config)| of(policy, config))
+}
+
 fn table(entries: &BTreeMap<Digest, Entry>, chosen: &dyn Fn(&Entry) -> bool) -> Option<Table> {
     let count = entries.values().filter(|entry| chosen(entry)).count();
     let mut builder = Builder::new(u64::try_from(count).unwrap_or(u64::MAX));
@@ -201,7 +210,7 @@ impl<'de> Visitor<'de> for Reading<'_> {
             {
                 let path = Path::Field(&node.path, "sha256");
                 let first = first.at;
-                self.notes.note(path, format_args!("is that of keys[{first}] as well: a key has one owner"));
+                self.notes.note(path, format_args!("is that of /keys/{first} as well: a key has one owner"));
             }
         }
         Ok(keys)
@@ -221,9 +230,9 @@ impl Keys {
             let path = Path::At(&PATH, entry.at);
             let name = |at: &usize| self.names.get(*at).map(String::as_str);
             for (place, name) in entry.policies.iter().map(name).enumerate() {
-                if name.is_none_or(|name| !policies.contains_key(name)) {
+                if name.is_none_or(|name| !names_one(name, policies)) {
                     let path = Path::Field(&path, "policies");
-                    notes.note(Path::At(&path, place), "names no policy of policies");
+                    notes.note(Path::At(&path, place), "names no policy of policies, and no config of one");
                 }
             }
             let Ok(record) = Record::parse(&entry.record) else {
@@ -233,8 +242,10 @@ impl Keys {
                 }
                 continue;
             };
-            for (_, written) in policies.iter().filter(|(policy, _)| self.is_for(entry, policy)) {
-                for required in written.required.iter().filter(|name| record.metadata(name).is_none()) {
+            let configs =
+                policies.iter().flat_map(|(policy, it)| it.configs.iter().map(move |it| (policy, it)));
+            for (_, config) in configs.filter(|(policy, config)| self.is_for(entry, policy, config)) {
+                for required in config.required.iter().filter(|name| record.metadata(name).is_none()) {
                     let path = Path::Field(&path, "metadata");
                     notes.note(Path::Field(&path, required), "is missing, and a policy requires it");
                 }
@@ -247,14 +258,19 @@ impl Keys {
         self.entries.values().any(|entry| !entry.policies.is_empty())
     }
 
-    /// The keys that are for a policy, or for all of them.
-    pub(super) fn table(&self, policy: Option<&str>) -> Option<Table> {
-        let chosen = |entry: &Entry| policy.is_none_or(|policy| self.is_for(entry, policy));
+    /// The keys that are for a config of a policy, or for all of them.
+    pub(super) fn table(&self, config: Option<(&str, &Config)>) -> Option<Table> {
+        let chosen = |entry: &Entry| config.is_none_or(|(policy, config)| self.is_for(entry, policy, config));
         table(&self.entries, &chosen)
     }
 
-    fn is_for(&self, entry: &Entry, policy: &str) -> bool {
-        let named = |at: &usize| self.names.get(*at).is_some_and(|name| name == policy);
+    fn is_for(&self, entry: &Entry, policy: &str, config: &Config) -> bool {
+        let is_it = |named: &str| match named.strip_prefix(policy) {
+            Some("") => true,
+            Some(rest) => rest.strip_prefix(OF).is_some_and(|rest| config.name.as_deref() == Some(rest)),
+            None => false,
+        };
+        let named = |at: &usize| self.names.get(*at).is_some_and(|name| is_it(name));
         entry.policies.is_empty() || entry.policies.iter().any(named)
     }
 }

@@ -1,12 +1,11 @@
-//! Policies, and which of them a route asks for.
+//! Policies: one config, or several and which of them must succeed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::read::{Fields, Node};
-use super::{Target, When};
-use crate::config::{DEFAULT_KEY_HEADER, MetadataHeader, Policy, Step};
-use crate::header_name;
+use crate::config::{DEFAULT_KEY_HEADER, MAX_STEPS, MetadataHeader, Policy, Step, table_name};
 use crate::place::Place;
+use crate::{header_name, rule};
 
 /// The longest name of a policy.
 const MAX_NAME_LEN: usize = 253;
@@ -15,9 +14,28 @@ const MAX_PREFIX_LEN: usize = 64;
 /// A header with more has too many spellings to take each out of a request.
 const MAX_SEPARATORS: usize = 4;
 
+/// Separates the name of a policy from that of one of its configs.
+pub(super) const OF: char = '#';
+/// What a config says, or a policy of one.
+const CONFIG_FIELDS: &[&str] = &["headerName", "keySource", "forwardKey", "headersFromMetadata", "anonymous"];
+/// What a policy says.
+const POLICY_FIELDS: &[&str] =
+    &["headerName", "keySource", "forwardKey", "headersFromMetadata", "anonymous", "configs", "booleanExpr"];
+/// What a config of several says.
+const NAMED_FIELDS: &[&str] =
+    &["headerName", "keySource", "forwardKey", "headersFromMetadata", "anonymous", "name"];
+
 /// A policy as it is written.
 pub(super) struct Written {
     pub(super) policy: Policy,
+    /// For each step what else is written of it.
+    pub(super) configs: Vec<Config>,
+}
+
+/// What is written of a step of a policy, and is none of its.
+pub(super) struct Config {
+    /// Its name; none in a policy of one.
+    pub(super) name: Option<String>,
     /// The metadata without which a key is not valid.
     pub(super) required: Vec<String>,
 }
@@ -39,6 +57,13 @@ pub(super) fn policies(node: &Node<'_>, identity_header: &str) -> BTreeMap<Strin
             policies.insert(name.to_owned(), written);
         }
     }
+    if policies.values().any(Written::has_configs) {
+        for (_, node) in node.entries().filter(|(name, _)| name.contains(OF)) {
+            node.wrong(
+                "has a # in its name, which stands before the names of configs where a policy has some",
+            );
+        }
+    }
     policies
 }
 
@@ -57,8 +82,67 @@ pub(super) fn check_together(node: &Node<'_>, policies: &BTreeMap<String, Writte
 
 #[inline(never)]
 fn policy(name: &str, node: &Node<'_>, identity_header: &str) -> Option<Written> {
-    let fields =
-        node.fields(&["headerName", "keySource", "forwardKey", "headersFromMetadata", "anonymous"])?;
+    let fields = node.fields(POLICY_FIELDS)?;
+    let expression = fields.get("booleanExpr");
+    let Some(list) = fields.get("configs") else {
+        if let Some(expression) = expression {
+            expression.wrong("stands without configs, whose names are in it");
+        }
+        let (step, required) = step(&fields, name.to_owned(), identity_header);
+        return Some(Written { policy: Policy::of(step), configs: vec![Config { name: None, required }] });
+    };
+    if CONFIG_FIELDS.iter().any(|name| fields.get(name).is_some()) {
+        node.wrong("has configs: what it asks for stands in each of them");
+    }
+    let (mut steps, mut configs, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, node) in list.items().enumerate() {
+        let Some(fields) = node.fields(NAMED_FIELDS) else { continue };
+        let name_of = fields.get("name").and_then(|node| config_name(&node));
+        let name_of = name_of.unwrap_or_else(|| format!("config_{at}"));
+        if names.contains(&name_of) {
+            node.wrong("has the name of one that stands before it");
+        }
+        let (step, required) = step(&fields, table_name(name, at), identity_header);
+        steps.push(step);
+        names.push(name_of.clone());
+        configs.push(Config { name: Some(name_of), required });
+    }
+    if !(1..=MAX_STEPS).contains(&steps.len()) {
+        list.wrong(format_args!("must have 1 to {MAX_STEPS} configs"));
+        return None;
+    }
+    let rule = expression.as_ref().and_then(|node| match rule::parse(node.text()?, &names) {
+        Ok(rule) => Some(rule),
+        // What stands there is not told, as everywhere.
+        Err(error) => {
+            node.wrong(format_args!(
+                "is no expression over the names of configs from character {} on",
+                error.at()
+            ));
+            None
+        }
+    });
+    let policy = Policy::new(steps, rule);
+    if let Some(node) = expression.filter(|_| !policy.demands_a_key()) {
+        node.wrong("would let a request pass without any valid key");
+    }
+    Some(Written { policy, configs })
+}
+
+#[inline(never)]
+fn config_name(node: &Node<'_>) -> Option<String> {
+    let name = node.text()?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte) || !byte.is_ascii();
+    if !(1..=MAX_NAME_LEN).contains(&name.len()) || !name.bytes().all(plain) {
+        node.wrong("must consist of letters, digits and any of _-., at most 253 bytes");
+        return None;
+    }
+    Some(name.to_owned())
+}
+
+/// One config, and the metadata that it requires.
+#[inline(never)]
+fn step(fields: &Fields<'_>, table: String, identity_header: &str) -> (Step, Vec<String>) {
     let key_header = |node: &Node<'_>| key_header(node, identity_header);
     let header = fields.get("headerName");
     let source = fields.get("keySource");
@@ -91,8 +175,7 @@ fn policy(name: &str, node: &Node<'_>, identity_header: &str) -> Option<Written>
         None => header.unwrap_or_else(|| DEFAULT_KEY_HEADER.to_owned()),
     };
     let places = places.unwrap_or_default();
-    let step = Step { places, forward_key, headers, anonymous, ..Step::new(key_header, name) };
-    Some(Written { policy: Policy::of(step), required })
+    (Step { places, forward_key, headers, anonymous, ..Step::new(key_header, table) }, required)
 }
 
 /// Reads `keySource`: the same as in an `AuthConfig`.
@@ -203,37 +286,6 @@ pub(super) fn metadata_name(node: &Node<'_>, name: &str) -> Option<String> {
     None
 }
 
-/// Reads `routes`: which policy each route asks for, the first that fits.
-#[inline(never)]
-pub(super) fn routes(node: &Node<'_>, policies: &BTreeMap<String, Written>) -> Vec<(When, Target)> {
-    let mut routes = Vec::new();
-    for node in node.items() {
-        let Some(fields) = node.fields(&["name", "prefix", "policy", "open"]) else { continue };
-        let name = fields.get("name").and_then(|node| node.text());
-        let prefix = fields.get("prefix").and_then(|node| node.text());
-        let when = match (name, prefix) {
-            (Some(name), None) => Some(When::Is(name.to_owned())),
-            (None, Some(prefix)) => Some(When::StartsWith(prefix.to_owned())),
-            _ => {
-                node.wrong("must have either name or prefix, of the name of a route");
-                None
-            }
-        };
-        let open = fields.get("open").and_then(|node| node.flag()).unwrap_or_default();
-        let policy = fields.get("policy");
-        let target = match (policy, open) {
-            (Some(policy), false) => known(&policy, policies).map(Target::Policy),
-            (None, true) => Some(Target::Open),
-            _ => {
-                node.wrong("must have either policy, or open: true, with which no key is asked for");
-                None
-            }
-        };
-        routes.extend(when.zip(target));
-    }
-    routes
-}
-
 /// Reads the name of a policy that is there.
 pub(super) fn known(node: &Node<'_>, policies: &BTreeMap<String, Written>) -> Option<String> {
     let name = node.text()?;
@@ -247,6 +299,11 @@ pub(super) fn known(node: &Node<'_>, policies: &BTreeMap<String, Written>) -> Op
 // === impl Written ===
 
 impl Written {
+    /// Whether it is written with configs, which have names.
+    fn has_configs(&self) -> bool {
+        self.configs.iter().any(|config| config.name.is_some())
+    }
+
     /// The headers that it fills.
     pub(super) fn told(&self) -> impl Iterator<Item = &str> {
         self.policy.steps.iter().flat_map(|step| &step.headers).map(|told| told.header.as_str())

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use super::Problems;
 use super::json::Json;
@@ -15,7 +15,7 @@ const MAX_FIELDS: usize = 4096;
 /// As much is told of a name that somebody chose.
 const NAME_TOLD: usize = 40;
 
-/// Where a value stands.
+/// Where a value stands: shown as a JSON pointer (RFC 6901), the whole in words.
 #[derive(Clone, Copy)]
 pub(super) enum Path<'a> {
     /// The whole.
@@ -214,21 +214,34 @@ impl<'a> Fields<'a> {
 
 // === impl Path ===
 
+impl Path<'_> {
+    /// As what others begin with.
+    fn lead(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if matches!(self, Self::Root) { Ok(()) } else { fmt::Display::fmt(self, f) }
+    }
+}
+
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = |name: &str| {
-            (1..=NAME_TOLD).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        let (parent, name) = match self {
+            Self::Root => return f.write_str("the configuration"),
+            Self::At(parent, at) => {
+                parent.lead(f)?;
+                return write!(f, "/{at}");
+            }
+            Self::Field(parent, name) => (parent, name),
         };
-        match self {
-            Self::Root => f.write_str("the configuration"),
-            Self::At(Self::Root, at) => write!(f, "[{at}]"),
-            Self::At(parent, at) => write!(f, "{parent}[{at}]"),
-            Self::Field(Self::Root, name) => f.write_str(name),
-            Self::Field(parent, name) if plain(name) => write!(f, "{parent}.{name}"),
-            Self::Field(parent, name) => {
-                let start: String = name.chars().take(NAME_TOLD).collect();
-                write!(f, "{parent}[{start:?}]")
+        parent.lead(f)?;
+        f.write_str("/")?;
+        for c in name.chars().take(NAME_TOLD) {
+            match c {
+                '~' => f.write_str("~0")?,
+                '/' => f.write_str("~1")?,
+                // It stands in a log.
+                c if c.is_control() => f.write_str("?")?,
+                c => f.write_char(c)?,
             }
         }
+        if name.chars().nth(NAME_TOLD).is_some() { f.write_str("...") } else { Ok(()) }
     }
 }

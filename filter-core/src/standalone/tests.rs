@@ -3,10 +3,14 @@ use std::path::Path as FilePath;
 
 use serde_json::{Value, json};
 
+use sha2::{Digest as _, Sha256};
+
 use super::*;
 use crate::decide::{Denial, Facts, Forbidden, Verdict, decide};
 use crate::key;
 use crate::time;
+
+mod parity;
 
 /// A request: its headers, and the time.
 struct Request<'a> {
@@ -202,11 +206,11 @@ fn every_mistake_is_told_with_its_place_and_without_its_value() {
     assert_eq!(
         problems.told,
         [
-            "keys[0].sha256: must be 64 hexadecimal digits",
-            "keys[1].expiresAt: must be a time as in RFC 3339, such as 2030-01-31T12:00:00Z",
-            "keys[2].disabled: must be true or false",
-            "keys[3]: has a field that is none of sha256, identity, notBefore, expiresAt, disabled, metadata, policies",
-            "policies[\"team/x\"].headerName: is a header that proxies act on and cannot carry a key: name one \
+            "/keys/0/sha256: must be 64 hexadecimal digits",
+            "/keys/1/expiresAt: must be a time as in RFC 3339, such as 2030-01-31T12:00:00Z",
+            "/keys/2/disabled: must be true or false",
+            "/keys/3: has a field that is none of sha256, identity, notBefore, expiresAt, disabled, metadata, policies",
+            "/policies/team~1x/headerName: is a header that proxies act on and cannot carry a key: name one \
              of your own, such as api-key or x-api-key",
         ]
     );
@@ -219,9 +223,9 @@ fn a_broken_text_is_refused_with_its_place() {
         ("", "the configuration: is not JSON at line 1 column 0"),
         ("{\n \"keys\": [}", "the configuration: is not JSON at line 2 column 11"),
         ("[]", "the configuration: must be an object"),
-        ("{\"keys\": {}}", "keys: must be a list, once"),
-        ("{\"keys\": null}", "keys: must be a list, once"),
-        ("{\"keys\": [], \"keys\": []}", "keys: must be a list, once"),
+        ("{\"keys\": {}}", "/keys: must be a list, once"),
+        ("{\"keys\": null}", "/keys: must be a list, once"),
+        ("{\"keys\": [], \"keys\": []}", "/keys: must be a list, once"),
         ("{} {}", "the configuration: is not JSON at line 1 column 4"),
     ] {
         assert_eq!(from_json(text.as_bytes()).unwrap_err().to_string(), expected, "{text}");
@@ -233,7 +237,7 @@ fn more_mistakes_than_a_log_should_hold_are_counted() {
     let mut wrong = whole();
     wrong["keys"] = (0..25).map(|_| json!({})).collect();
     let problems = from_json(wrong.to_string().as_bytes()).unwrap_err();
-    assert_eq!((problems.told.len(), problems.untold), (TOLD, 40));
+    assert_eq!((problems.told.len(), problems.untold), (10, 40));
     assert!(problems.to_string().ends_with("; and 40 more"), "{problems}");
 }
 
@@ -243,7 +247,7 @@ fn there_is_a_most_of_keys() {
     let mut many = whole();
     many["keys"] = (0..=MAX_KEYS).map(key).collect();
     let problems = from_json(many.to_string().as_bytes()).unwrap_err();
-    assert_eq!(problems.told, ["keys: has more than 100000 keys: a key stream takes more"]);
+    assert_eq!(problems.told, ["/keys: has more than 100000 keys: a key stream takes more"]);
     many["keys"].as_array_mut().unwrap().pop();
     let config = read(&many);
     assert_eq!(ask(&config, "any", &[("api-key", "99999")], NOW), Ok("x".into()));

@@ -119,10 +119,10 @@ fn the_guard_denies_where_the_filter_was_bypassed_or_is_dead() {
 #[test]
 fn envoy_does_not_start_with_mistakes_in_the_configuration_and_says_where() {
     for (word, other, place) in [
-        (FIRST, &FIRST[1..], "keys[0].sha256: must be 64 hexadecimal digits"),
-        ("2020-01-01T00:00:00Z", "2020-01-01", "keys[1].expiresAt: must be a time as in RFC 3339"),
+        (FIRST, &FIRST[1..], "/keys/0/sha256: must be 64 hexadecimal digits"),
+        ("2020-01-01T00:00:00Z", "2020-01-01", "/keys/1/expiresAt: must be a time as in RFC 3339"),
         ("\"defaultPolicy\": \"customers\"", "\"defaultPolicy\": \"none\"", "defaultPolicy: names no policy"),
-        ("\"identity\": \"carol\"", "\"user\": \"carol\"", "keys[2].identity: is missing"),
+        ("\"identity\": \"carol\"", "\"user\": \"carol\"", "/keys/2/identity: is missing"),
         ("\"apiVersion\"", "apiVersion", "is not valid at line 2"),
     ] {
         let said = Alone::launch(&[(word, other)]).gives_up();

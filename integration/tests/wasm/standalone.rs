@@ -92,8 +92,7 @@ fn a_configuration_with_mistakes_is_refused_and_the_log_says_where() {
     let before = vm.logs().len();
     assert!(!vm.configure(wrong.to_string().as_bytes()).unwrap());
     let logged: String = vm.logs().iter().skip(before).map(|(_, line)| line.as_str()).collect();
-    for place in ["keys[0].sha256: must be 64", "keys[1]: has a field", "policies[\"team/keys\"].headerName"]
-    {
+    for place in ["/keys/0/sha256: must be 64", "/keys/1: has a field", "/policies/team~1keys/headerName"] {
         assert!(logged.contains(place), "{place}: {logged}");
     }
     for secret in [&ANN[1..], "bob-key", BOB] {

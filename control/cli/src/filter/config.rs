@@ -21,7 +21,7 @@ Examples:
 /// What the configuration is made of.
 #[derive(Debug, Clone, Args)]
 pub struct ConfigArgs {
-    /// A file with AuthConfigs and Secrets, YAML or JSON; - for standard input. May be given several times.
+    /// A file with AuthConfigs, Secrets and routes that allow only some, YAML or JSON; - for standard input. May be given several times.
     #[arg(long = "filename", short = 'f', value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 use jiff::Timestamp;
 use keyward_filter_core::config::{AUTH_ID_SEPARATOR, DEFAULT_IDENTITY_HEADER};
 use keyward_filter_core::standalone::API_VERSION;
-use keyward_resource::kinds::auth_config::KeyPlace;
 use keyward_resource::kinds::{ApiKeyAuth, ApiKeySecret, AuthConfig};
 use serde_json::{Map, Value, json};
 
 use super::source::Source;
+use super::{allowed, policy};
 use crate::hex::hex;
 
 /// A plugin configuration.
@@ -22,12 +22,13 @@ pub(super) struct Document {
 }
 
 /// A key of a Secret: the present one, or the one before it.
-struct Key<'a> {
-    secret: &'a ApiKeySecret,
+pub(super) struct Key<'a> {
+    pub(super) secret: &'a ApiKeySecret,
     sha256: [u8; 32],
     not_before: Option<u64>,
     expires_at: Option<u64>,
-    policies: BTreeSet<&'a str>,
+    /// What accepts it: policies, and of each the places of its configs.
+    pub(super) configs: BTreeSet<(&'a str, usize)>,
 }
 
 /// Makes a configuration.
@@ -40,37 +41,38 @@ pub(super) fn make(mut source: Source, identity_header: &str) -> anyhow::Result<
     let mut policies = BTreeMap::new();
     for config in &source.auth_configs {
         let name = config.meta.object_ref().to_string();
-        let auth = only_step(config).with_context(|| format!("AuthConfig {name}"))?;
-        if policies.insert(name.clone(), auth).is_some() {
+        if policies.insert(name.clone(), config).is_some() {
             bail!("AuthConfig {name} stands in the files twice");
         }
     }
-    let mut notes = Vec::new();
+    let mut notes = std::mem::take(&mut source.unread);
     let keys = keys(&source.secrets, &policies, &mut notes)?;
-    let told: BTreeSet<&str> = policies.values().flat_map(|auth| told(auth)).collect();
+    let told: BTreeSet<&str> = policies.values().flat_map(|config| told(config)).collect();
+    let entries = keys.iter().map(|key| entry(key, &policies, &told));
     let mut value = json!({
         "apiVersion": API_VERSION,
-        "policies": policies.iter().map(|(name, auth)| (name.clone(), policy(auth))).collect::<Map<_, _>>(),
-        "keys": keys
-            .iter()
-            .map(|key| entry(key, policies.len(), &told))
-            .collect::<anyhow::Result<Vec<_>>>()?,
+        "policies": policies.iter().map(|(name, config)| (name.clone(), policy::policy(config))).collect::<Map<_, _>>(),
+        "keys": entries.collect::<anyhow::Result<Vec<_>>>()?,
     });
     if identity_header != DEFAULT_IDENTITY_HEADER {
         value["identityHeader"] = identity_header.into();
     }
+    let separator = char::from(AUTH_ID_SEPARATOR);
+    let mut routes = allowed::routes(&source.input, &policies, &keys, &mut notes)?;
     let names: Vec<&String> = policies.keys().collect();
     if let [only] = names.as_slice() {
         value["defaultPolicy"] = only.as_str().into();
     } else {
-        let separator = char::from(AUTH_ID_SEPARATOR);
         let route = |name: &&String| json!({ "prefix": format!("{name}{separator}"), "policy": name });
-        value["routes"] = names.iter().map(route).collect();
+        routes.extend(names.iter().map(route));
         notes.push(format!(
             "there are several AuthConfigs: a route asks for the one that its name begins with, as in {}{separator}orders; \
              all others are closed",
             names.first().map_or("", |name| name.as_str())
         ));
+    }
+    if !routes.is_empty() {
+        value["routes"] = routes.into();
     }
     if keys.is_empty() {
         notes.push("no Secret in the files is selected: no key opens anything".to_owned());
@@ -78,60 +80,16 @@ pub(super) fn make(mut source: Source, identity_header: &str) -> anyhow::Result<
     Ok(Document { value, notes })
 }
 
-/// The one thing that an AuthConfig asks for.
-fn only_step(config: &AuthConfig) -> anyhow::Result<&ApiKeyAuth> {
-    match config.steps.as_slice() {
-        [step] if config.rule.is_none() => Ok(&step.api_key_auth),
-        _ => bail!("it combines several configs, which only a control server tells the filter"),
-    }
-}
-
-fn told(auth: &ApiKeyAuth) -> impl Iterator<Item = &str> {
-    auth.headers_from_metadata.values().map(|entry| entry.name.as_str())
-}
-
-fn policy(auth: &ApiKeyAuth) -> Value {
-    let mut policy = json!({});
-    if auth.places.is_empty() {
-        policy["headerName"] = auth.header_name.as_str().into();
-    } else {
-        policy["keySource"] = key_source(&auth.places);
-    }
-    if auth.forward_key {
-        policy["forwardKey"] = true.into();
-    }
-    if auth.anonymous {
-        policy["anonymous"] = true.into();
-    }
-    for (header, entry) in &auth.headers_from_metadata {
-        let mut written = json!({ "name": entry.name });
-        if entry.required {
-            written["required"] = true.into();
-        }
-        policy["headersFromMetadata"][header] = written;
-    }
-    policy
-}
-
-fn key_source(places: &[KeyPlace]) -> Value {
-    let mut source: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
-    for place in places {
-        let (list, item) = match place {
-            KeyPlace::Header { name, prefix: None } => ("headers", json!({ "header": name })),
-            KeyPlace::Header { name, prefix } => ("headers", json!({ "header": name, "prefix": prefix })),
-            KeyPlace::QueryParam(name) => ("queryParams", json!(name)),
-            KeyPlace::Cookie(name) => ("cookies", json!(name)),
-        };
-        source.entry(list).or_default().push(item);
-    }
-    json!(source)
+fn told(config: &AuthConfig) -> impl Iterator<Item = &str> {
+    let headers = config.steps.iter().flat_map(|step| step.api_key_auth.headers_from_metadata.values());
+    headers.map(|entry| entry.name.as_str())
 }
 
 /// The keys that any policy accepts. Of several Secrets with one key the one that was created first counts, and
 /// by namespace and name where that is not told: since when each holds it only a control server knows.
 fn keys<'a>(
     secrets: &'a [ApiKeySecret],
-    policies: &'a BTreeMap<String, &ApiKeyAuth>,
+    policies: &'a BTreeMap<String, &AuthConfig>,
     notes: &mut Vec<String>,
 ) -> anyhow::Result<Vec<Key<'a>>> {
     let mut keys: Vec<Key<'_>> = Vec::new();
@@ -140,15 +98,18 @@ fn keys<'a>(
     secrets.sort_by(|one, other| one.meta.creation_timestamp.cmp(&other.meta.creation_timestamp));
     for secret in secrets {
         let name = secret.meta.object_ref();
-        let selecting = policies.iter().filter(|(_, auth)| selects(auth, secret));
+        let configs = policies.iter().flat_map(|(policy, config)| {
+            config.steps.iter().enumerate().map(move |(at, step)| (policy.as_str(), at, &step.api_key_auth))
+        });
+        let selecting = configs.filter(|(.., auth)| selects(auth, secret));
         let (accepting, lacking): (Vec<_>, Vec<_>) =
-            selecting.partition(|(_, auth)| has_required(auth, secret));
-        for (policy, _) in lacking {
+            selecting.partition(|(.., auth)| has_required(auth, secret));
+        for (policy, ..) in lacking {
             notes.push(format!(
                 "Secret {name} has not all that AuthConfig {policy} requires: it is left out there"
             ));
         }
-        let accepting: BTreeSet<&str> = accepting.into_iter().map(|(policy, _)| policy.as_str()).collect();
+        let accepting: BTreeSet<_> = accepting.into_iter().map(|(policy, at, _)| (policy, at)).collect();
         if accepting.is_empty() {
             continue;
         }
@@ -162,7 +123,7 @@ fn keys<'a>(
             if let Some(first) = taken.get(&sha256).and_then(|at| keys.get(*at)) {
                 let first_name = first.secret.meta.object_ref();
                 ensure!(
-                    accepting.is_subset(&first.policies),
+                    accepting.is_subset(&first.configs),
                     "the Secrets {first_name} and {name} have the same key, for different AuthConfigs: which of \
                      them it belongs to, a filter by itself cannot tell"
                 );
@@ -170,7 +131,7 @@ fn keys<'a>(
                 continue;
             }
             taken.insert(sha256, keys.len());
-            keys.push(Key { secret, sha256, not_before, expires_at, policies: accepting.clone() });
+            keys.push(Key { secret, sha256, not_before, expires_at, configs: accepting.clone() });
         }
     }
     Ok(keys)
@@ -194,7 +155,11 @@ fn metadata<'a>(secret: &'a ApiKeySecret, name: &str) -> Option<&'a str> {
     str::from_utf8(secret.metadata.get(name)?.header_value()?).ok()
 }
 
-fn entry(key: &Key<'_>, policies: usize, told: &BTreeSet<&str>) -> anyhow::Result<Value> {
+fn entry(
+    key: &Key<'_>,
+    policies: &BTreeMap<String, &AuthConfig>,
+    told: &BTreeSet<&str>,
+) -> anyhow::Result<Value> {
     let Key { secret, sha256, .. } = key;
     let mut entry = json!({ "sha256": hex(sha256), "identity": secret.meta.name });
     if let Some(time) = key.not_before {
@@ -211,8 +176,20 @@ fn entry(key: &Key<'_>, policies: usize, told: &BTreeSet<&str>) -> anyhow::Resul
             entry["metadata"][*name] = value.into();
         }
     }
-    if key.policies.len() < policies {
-        entry["policies"] = json!(key.policies);
+    let mut names = Vec::new();
+    let mut is_for_all = true;
+    for (policy, config) in policies {
+        let is_for = |at: usize| key.configs.contains(&(policy.as_str(), at));
+        if (0..config.steps.len()).all(is_for) {
+            names.push(policy.clone());
+            continue;
+        }
+        is_for_all = false;
+        let steps = config.steps.iter().enumerate().filter(|(at, _)| is_for(*at));
+        names.extend(steps.map(|(_, step)| format!("{policy}#{}", step.name)));
+    }
+    if !is_for_all {
+        entry["policies"] = json!(names);
     }
     Ok(entry)
 }

@@ -4,10 +4,12 @@
 //! keys ─digest▶ digests          AuthConfigs, Secrets ─config▶ plugin configuration ─check▶ right or wrong
 //! ```
 
+mod allowed;
 mod check;
 mod config;
 mod digest;
 mod document;
+mod policy;
 mod source;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use keyward_resource::kinds::{ApiKeySecret, AuthConfig};
 use keyward_resource::{Format, Resource, admit, decode, kind, parse_documents};
+use keyward_translate::Input;
 use serde_json::Value;
 
 /// The namespace of an object that names none, as with `kubectl apply`.
@@ -16,8 +17,10 @@ const NAMESPACE: &str = "default";
 pub(super) struct Source {
     pub(super) auth_configs: Vec<AuthConfig>,
     pub(super) secrets: Vec<ApiKeySecret>,
-    /// Objects of other kinds.
-    pub(super) others: usize,
+    /// All objects that say which routes there are, for those on which only some are allowed.
+    pub(super) input: Input,
+    /// What could not be read of the others.
+    pub(super) unread: Vec<String>,
 }
 
 /// The documents of a file; of standard input, if it is called `-`.
@@ -60,12 +63,13 @@ impl Source {
     fn object(&mut self, object: Value) -> anyhow::Result<()> {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (api_version, name) = (text("/apiVersion").to_owned(), text("/kind").to_owned());
-        if !matches!(name.as_str(), "AuthConfig" | "Secret") {
-            self.others += 1;
-            return Ok(());
-        }
+        let is_asked = matches!(name.as_str(), "AuthConfig" | "Secret");
         let Some((kind, _)) = kind::by_type(&api_version, &name) else {
-            bail!("{name}: {api_version:?} is no apiVersion of it");
+            if is_asked {
+                bail!("{name}: {api_version:?} is no apiVersion of it");
+            }
+            // Of somebody else.
+            return Ok(());
         };
         let namespace = Some(text("/metadata/namespace")).filter(|namespace| !namespace.is_empty());
         let namespace = namespace.unwrap_or(NAMESPACE).to_owned();
@@ -74,12 +78,21 @@ impl Source {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             anyhow::anyhow!("{of}: {}", errors.join("; "))
         };
-        let stored = admit(kind, &namespace, None, object).map_err(mistakes)?;
-        match decode(kind, &stored).map_err(mistakes)? {
-            Resource::AuthConfig(auth_config) => self.auth_configs.push(auth_config),
-            Resource::ApiKeySecret(secret) => self.secrets.push(secret),
-            _ => self.others += 1,
+        let read = admit(kind, &namespace, None, object).and_then(|stored| decode(kind, &stored));
+        let resource = match read.map_err(mistakes) {
+            Ok(resource) => resource,
+            Err(error) if is_asked => return Err(error),
+            Err(error) => {
+                self.unread.push(format!("{error}: whom it allows is not in the configuration"));
+                return Ok(());
+            }
+        };
+        match &resource {
+            Resource::AuthConfig(auth_config) => self.auth_configs.push(auth_config.clone()),
+            Resource::ApiKeySecret(secret) => self.secrets.push(secret.clone()),
+            _ => {}
         }
+        self.input.put(resource);
         Ok(())
     }
 }

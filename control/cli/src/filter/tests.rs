@@ -167,20 +167,91 @@ fn of_two_secrets_with_one_key_the_first_counts() {
     assert!(notes[0].contains("team/bob") && notes[0].contains("team/alice"), "{notes:?}");
 }
 
-#[test]
-fn what_the_filter_alone_cannot_do_is_refused() {
-    let several = "
+const CHAIN: &str = r#"
 apiVersion: enterprise.keyward.io/v1
 kind: AuthConfig
 metadata: { namespace: team, name: both }
 spec:
-  booleanExpr: a && b
+  booleanExpr: a && (b || !c) && !(a && c)
   configs:
-    - { name: a, apiKeyAuth: { labelSelector: { a: b } } }
-    - { name: b, apiKeyAuth: { headerName: x-b, labelSelector: { a: c } } }
-";
-    let error = format!("{:#}", make(source(several), "x-user-id").expect_err("several"));
-    assert!(error.contains("AuthConfig team/both") && error.contains("several configs"), "{error}");
+    - { name: a, apiKeyAuth: { labelSelector: { in: a }, forwardKey: true } }
+    - { name: b, apiKeyAuth: { headerName: x-b, labelSelector: { in: a }, anonymous: true } }
+    - { name: c, apiKeyAuth: { headerName: x-c, labelSelector: { also: c } } }
+---
+apiVersion: v1
+kind: Secret
+type: extauth.keyward.io/apikey
+metadata: { namespace: team, name: alice, labels: { in: a, plan: gold } }
+stringData: { api-key: alice-key }
+---
+apiVersion: v1
+kind: Secret
+type: extauth.keyward.io/apikey
+metadata: { namespace: team, name: bob, labels: { in: a, also: c } }
+stringData: { api-key: bob-key }
+---
+apiVersion: v1
+kind: Secret
+type: extauth.keyward.io/apikey
+metadata: { namespace: team, name: carol, labels: { also: c, plan: gold } }
+stringData: { api-key: carol-key }
+---
+apiVersion: gateway.keyward.io/v1
+kind: VirtualService
+metadata: { namespace: team, name: site }
+spec:
+  virtualHost:
+    domains: [site.test]
+    options: { extauth: { configRef: { namespace: team, name: both } } }
+    routes:
+    - matchers: [{ prefix: /gold }]
+      options: { extauth: { allowed: { identities: [bob, nobody], labels: { plan: gold } } } }
+      directResponseAction: { status: 200 }
+    - matchers: [{ prefix: /none }]
+      options: { extauth: { allowed: { identities: [nobody] } } }
+      directResponseAction: { status: 200 }
+    - matchers: [{ prefix: / }]
+      directResponseAction: { status: 200 }
+"#;
+
+#[test]
+fn several_configs_and_lists_become_what_says_the_same() {
+    let Document { value, notes } = made(CHAIN);
+    assert_eq!(
+        value["policies"]["team/both"],
+        json!({
+            "configs": [
+                { "name": "a", "headerName": "api-key", "forwardKey": true },
+                { "name": "b", "headerName": "x-b", "anonymous": true },
+                { "name": "c", "headerName": "x-c" },
+            ],
+            "booleanExpr": "a && (b || !c) && !(a && c)",
+        })
+    );
+    assert_eq!(value["defaultPolicy"], "team/both");
+    let policies: Vec<_> = value["keys"].as_array().unwrap().iter().map(|key| key.get("policies")).collect();
+    let (two, one) = (json!(["team/both#a", "team/both#b"]), json!(["team/both#c"]));
+    assert_eq!(policies, [Some(&two), None, Some(&one)]);
+    let routes = value["routes"].as_array().unwrap();
+    let allowed: Vec<_> = routes.iter().map(|route| route["allowed"].to_string()).collect();
+    assert_eq!(allowed.len(), 2);
+    assert!(allowed.contains(&r#"["alice","bob","carol"]"#.to_owned()), "{allowed:?}");
+    assert!(allowed.contains(&"[]".to_owned()), "{allowed:?}");
+    for route in routes {
+        let prefix = route["prefix"].as_str().unwrap();
+        assert!(prefix.starts_with("team/both@") && prefix.ends_with('|'), "{prefix}");
+        assert!(notes.iter().any(|note| note.contains(prefix)), "{notes:?}");
+    }
+    standalone::from_json(value.to_string().as_bytes()).expect("what the filter takes");
+}
+
+#[test]
+fn what_the_filter_alone_cannot_do_is_refused() {
+    // Of two with one name a list allows one.
+    let other = "\n---\napiVersion: v1\nkind: Secret\ntype: extauth.keyward.io/apikey\nmetadata: { namespace: other, \
+                 name: alice, labels: { in: a } }\nstringData: { api-key: other-key }\n";
+    let error = make(source(&format!("{CHAIN}{other}")), "x-user-id").expect_err("two names").to_string();
+    assert!(error.contains("other/alice") && error.contains("names alone"), "{error}");
     let error = make(Source::default(), "x-user-id").expect_err("nothing").to_string();
     assert!(error.contains("no AuthConfig"), "{error}");
     let mut broken = Source::default();

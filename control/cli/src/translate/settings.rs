@@ -18,7 +18,7 @@ fn local(port: u16) -> SocketAddr {
 }
 
 /// Those of `keyward serve` without flags, with an installation in this namespace.
-pub(super) fn usual(system_namespace: &str) -> Settings {
+pub(crate) fn usual(system_namespace: &str) -> Settings {
     let own = [
         (9080, OwnService::Rest),
         (9977, OwnService::Xds { certified: false }),
