@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context as _;
-use keyward_api::{AuditLog, FieldValidation, Identity, Origin, Target, WriteOptions, Writer};
+use keyward_api::{AuditLog, FieldValidation, Identity, Origin, Sight, Target, WriteOptions, Writer};
 use keyward_store::{SqliteStore, Store};
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ pub(crate) async fn fill(data: &Path, from: usize, to: usize) -> anyhow::Result<
 
 async fn write(writer: &Writer, object: Value) -> anyhow::Result<()> {
     let options = WriteOptions {
-        identity: Identity { name: Arc::from("bench"), peer: None },
+        identity: Identity { name: Arc::from("bench"), peer: None, sight: Sight::EVERYWHERE },
         manager: "bench".to_owned(),
         dry_run: false,
         field_validation: FieldValidation::Strict,

@@ -41,14 +41,7 @@ pub struct Api {
 impl Api {
     /// An API that writes with this writer and reads from its store.
     pub fn new(writer: Writer, statuses: Arc<dyn Statuses>, authorizer: Arc<dyn Authorizer>) -> Self {
-        Self {
-            writer,
-            statuses,
-            authorizer,
-            confirm: None,
-            beside: Arc::default(),
-            sight: Sight::EVERYWHERE,
-        }
+        Self { writer, statuses, authorizer, confirm: None, beside: Arc::default(), sight: Sight::EVERYWHERE }
     }
 
     /// The same, with somebody to ask whether what was written has arrived. Without, nobody is waited for.

@@ -9,7 +9,7 @@ use axum::response::IntoResponse as _;
 use keyward_admin::{Gate, Need, Refusal, Who};
 use keyward_api::{Attempt, AuditLog, Authorizer, Everybody, Identity, Origin, Sight, Writer};
 use keyward_filter_core::wire::Version;
-use keyward_keys::SessionEvent;
+use keyward_keys::{Holds, SessionEvent};
 use keyward_resource::{ApiStatus, ObjectKey, Reports};
 use keyward_store::{MemoryStore, Revision, UsageFile};
 use reqwest::{Client, StatusCode};
@@ -183,20 +183,21 @@ async fn a_page_of_another_origin_cannot_reach_the_port() {
 
 /// A worker that runs with other policies than everybody should.
 fn old_worker(workers: &WorkersHandle, tables: &[&str]) {
-    let version = Version { revision: 1, checksum: 1 };
+    let holds = Holds { version: Version { revision: 1, checksum: 1 }, less: None };
     let subscribed = SessionEvent::Subscribed {
         node: "gateway".to_owned(),
         role: "a~b".to_owned(),
         worker: "w1".to_owned(),
         build: "0.1.0".to_owned(),
         config_version: 1,
-        held: tables.iter().map(|table| ((*table).to_owned(), version)).collect(),
+        held: tables.iter().map(|table| ((*table).to_owned(), holds)).collect(),
     };
     workers.change(|workers, now| {
         let connection = workers.connect();
         workers.on_event(connection, &subscribed, now);
         workers.on_configs(1_000, BTreeMap::from([("a~b".to_owned(), 2)]));
         workers.on_reached(1_000);
+        workers.on_routes(1_000);
     });
 }
 
@@ -219,7 +220,10 @@ async fn a_write_that_waits_says_in_headers_what_came_of_it() {
     let dry = post("b", "?wait=5s&dryRun=All").await;
     assert_eq!((dry.status(), text(&dry, "keyward-synced")), (StatusCode::CREATED, None));
 
-    server.workers.change(|workers, _| workers.on_reached(1_000));
+    server.workers.change(|workers, _| {
+        workers.on_reached(1_000);
+        workers.on_routes(1_000);
+    });
     let done = post("b", "?wait=5s").await;
     assert_eq!(done.status(), StatusCode::CREATED);
     assert_eq!(text(&done, "keyward-synced").as_deref(), Some("true"));
@@ -258,7 +262,10 @@ async fn a_write_that_waits_says_in_headers_what_came_of_it() {
 #[tokio::test]
 async fn the_proof_names_who_holds_what() {
     let server = Server::start().await;
-    server.workers.change(|workers, _| workers.on_reached(1_000));
+    server.workers.change(|workers, _| {
+        workers.on_reached(1_000);
+        workers.on_routes(1_000);
+    });
     let (code, body) = server.get("/keyward/v1/sync?wait=5s").await;
     let answer: Value = serde_json::from_str(&body).expect("JSON");
     assert_eq!((code, &answer["synced"], &answer["workers"]), (StatusCode::OK, &json!(true), &json!(0)));
