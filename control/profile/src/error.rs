@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     /// A process has one clock for this.
-    #[error("another profile of the CPU is being taken; try again when that one is done")]
+    #[error("another profile is being taken; try again when that one is done")]
     Busy,
     /// The allocator samples nothing.
     #[error(

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
@@ -9,6 +10,10 @@ use serde_json::Value;
 use crate::list::{Ask, List};
 use crate::planted::key;
 use crate::scene::Scene;
+
+/// Who is told to come later is asked again after this, so often.
+const AGAIN: Duration = Duration::from_millis(200);
+const TRIES: usize = 50;
 
 /// A request to a port.
 #[derive(Debug, Clone)]
@@ -146,7 +151,17 @@ fn resources(scene: &Scene, list: &List) -> BTreeMap<String, Vec<String>> {
 impl Asked {
     pub(crate) fn run(&self, scene: &Scene) -> anyhow::Result<Vec<u8>> {
         let Ask { method, path, accept, body } = &self.ask;
-        let (status, said) = scene.ask(self.port, method, path, accept.as_deref(), body)?;
+        let ask = || scene.ask(self.port, method, path, accept.as_deref(), body);
+        let mut answer = ask()?;
+        // Profiles are taken one at a time.
+        for _ in 0..TRIES {
+            if answer.0 != 429 {
+                break;
+            }
+            std::thread::sleep(AGAIN);
+            answer = ask()?;
+        }
+        let (status, said) = answer;
         let is_refused = body.contains(&key("plain"));
         let right = if is_refused { 400..500 } else { 200..300 };
         let about = || said.escape_ascii().to_string().chars().take(300).collect::<String>();
