@@ -54,8 +54,8 @@ fn percent(text: &str, digits: fn(u8) -> String, all: bool) -> String {
 
 /// Every way in which a text could be written down.
 fn spellings(text: &str) -> Vec<String> {
-    let (upper, lower): (fn(u8) -> String, fn(u8) -> String) =
-        (|byte| format!("{byte:02X}"), |byte| format!("{byte:02x}"));
+    let upper = |byte| format!("{byte:02X}");
+    let lower = |byte| format!("{byte:02x}");
     let mut all = vec![
         text.to_owned(),
         text.to_lowercase(),
