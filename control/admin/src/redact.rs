@@ -25,7 +25,7 @@ pub fn all(value: &mut Value) -> bool {
 fn values(value: &mut Value) -> bool {
     match value {
         Value::String(text) => without_credentials(text).map(|clean| *text = clean).is_some(),
-        Value::Array(items) => items.iter_mut().filter_map(|item| values(item).then_some(())).count() > 0,
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| values(item) | any),
         Value::Object(fields) => fields.iter_mut().fold(false, |any, (name, field)| {
             let done = match name.as_str() {
                 LAST_APPLIED => applied(field),

@@ -51,12 +51,12 @@ impl InForce {
 
     /// Notes whether everybody has accepted what was told last. Says what is in force now that was not before.
     pub(super) fn look(&mut self, accepted: bool, now: Instant) -> Option<u64> {
-        if let Some((revision, again)) = self.open {
+        if let Some((revision, _)) = self.open {
             self.open = if accepted && now >= self.settled {
                 self.accepted.push_back((revision, now));
                 None
             } else {
-                Some((revision, again.max(now + LOOK_AGAIN)))
+                Some((revision, now + LOOK_AGAIN))
             };
         }
         let mut in_force = None;
