@@ -25,7 +25,9 @@ envoy/config/route/v3/route.proto
 envoy/extensions/access_loggers/file/v3/file.proto
 envoy/extensions/clusters/common/dns/v3/dns.proto
 envoy/extensions/clusters/dns/v3/dns_cluster.proto
+envoy/extensions/common/matching/v3/extension_matcher.proto
 envoy/extensions/filters/common/fault/v3/fault.proto
+envoy/extensions/filters/common/matcher/action/v3/skip_action.proto
 envoy/extensions/filters/http/cors/v3/cors.proto
 envoy/extensions/filters/http/fault/v3/fault.proto
 envoy/extensions/filters/http/header_mutation/v3/header_mutation.proto
@@ -37,6 +39,7 @@ envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector.proto
 envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.proto
 envoy/extensions/http/early_header_mutation/header_mutation/v3/header_mutation.proto
 envoy/extensions/http/header_formatters/preserve_case/v3/preserve_case.proto
+envoy/extensions/matching/common_inputs/network/v3/network_inputs.proto
 envoy/extensions/retry/priority/previous_priorities/v3/previous_priorities_config.proto
 envoy/extensions/transport_sockets/proxy_protocol/v3/upstream_proxy_protocol.proto
 envoy/extensions/transport_sockets/raw_buffer/v3/raw_buffer.proto
@@ -44,6 +47,7 @@ envoy/extensions/transport_sockets/tls/v3/secret.proto
 envoy/extensions/transport_sockets/tls/v3/tls.proto
 envoy/extensions/upstreams/http/v3/http_protocol_options.proto
 envoy/extensions/wasm/v3/wasm.proto
+envoy/type/matcher/v3/http_inputs.proto
 google/protobuf/wrappers.proto
 udpa/annotations/sensitive.proto
 """.split()

@@ -1,7 +1,6 @@
 //! The filters of a chain, as far as they decide about a request: in their order, each where its route has it
 //! on.
 
-use keyward_filter_core::capability::{ANONYMOUS, ANONYMOUS_STATE};
 use keyward_filter_core::config::FilterConfig;
 use serde_json::Value;
 
@@ -13,6 +12,7 @@ use crate::routing::Selection;
 use crate::served::{Action, HttpFilter, Manager, RouteConfiguration, Served, type_of};
 use crate::text::Fit;
 
+mod guard;
 #[cfg(test)]
 mod tests;
 
@@ -80,7 +80,7 @@ pub(crate) fn run(
                     return Err(Stop::Denied(status, why));
                 }
             }
-            "RBAC" => guard(own, &http_filter.typed_config, scene)?,
+            "ExtensionWithMatcher" => guard::pass(own, &http_filter.typed_config, scene)?,
             "HeaderMutation" => {}
             "Router" => return Ok(faults),
             other => return Err(Stop::Untold(format!("the filter {} ({other})", http_filter.name))),
@@ -111,40 +111,6 @@ fn fault(config: &Value) -> Result<Option<Fault>, Stop> {
         return Err(Stop::Fault(status));
     }
     Ok((share > 0.0).then_some(Fault { status, percent: share * 100.0 }))
-}
-
-/// Nobody passes the guard without an identity, but for whom the filter says so.
-fn guard(own: Option<&Value>, default: &Value, scene: &Scene) -> Result<(), Stop> {
-    let rules = match own {
-        Some(own) => &own["rbac"]["rules"],
-        None => &default["rules"],
-    };
-    let unknown = || Stop::Untold("the rules of the guard are not known".to_owned());
-    let policies = rules["policies"].as_object().ok_or_else(unknown)?;
-    if rules.get("action").is_some_and(|action| action != "ALLOW") {
-        return Err(unknown());
-    }
-    for policy in policies.values() {
-        if policy["permissions"] != serde_json::json!([{ "any": true }]) {
-            return Err(unknown());
-        }
-        for principal in policy["principals"].as_array().ok_or_else(unknown)? {
-            let holds = match (principal.get("header"), principal.get("filterState")) {
-                (Some(header), None) if header["presentMatch"] == true => {
-                    let name = header["name"].as_str().ok_or_else(unknown)?;
-                    scene.headers.first(name).is_some()
-                }
-                (None, Some(state)) if state["key"] == ANONYMOUS_STATE => {
-                    scene.anonymous && state["stringMatch"]["exact"] == ANONYMOUS
-                }
-                _ => return Err(unknown()),
-            };
-            if holds {
-                return Ok(());
-            }
-        }
-    }
-    Err(Stop::Guarded)
 }
 
 // === impl Stage ===

@@ -1,3 +1,4 @@
+use keyward_filter_core::capability::{ANONYMOUS, ANONYMOUS_STATE};
 use serde_json::json;
 
 use super::*;
@@ -11,8 +12,29 @@ fn scene(headers: &[(&str, &str)], anonymous: bool) -> Scene {
     scene
 }
 
-fn rules(principals: &Value) -> Value {
-    json!({ "policies": { "it": { "permissions": [{ "any": true }], "principals": principals } } })
+fn condition(input: &Value, value: &Value) -> Value {
+    json!({
+        "predicate": { "singlePredicate": { "input": { "typedConfig": input }, "valueMatch": value } },
+        "onMatch": { "action": { "typedConfig": { "@type": "type.googleapis.com/a.SkipFilter" } } },
+    })
+}
+
+fn identified() -> Value {
+    let input =
+        json!({ "@type": "type.googleapis.com/a.HttpRequestHeaderMatchInput", "headerName": "x-user-id" });
+    condition(&input, &json!({ "safeRegex": { "regex": "\\C*" } }))
+}
+
+fn anonymous(value: &str) -> Value {
+    let input = json!({ "@type": "type.googleapis.com/a.FilterStateInput", "key": ANONYMOUS_STATE });
+    condition(&input, &json!({ "exact": value }))
+}
+
+fn sparing(conditions: &[Value]) -> Value {
+    json!({
+        "extensionConfig": { "typedConfig": { "@type": "type.googleapis.com/a.RBAC", "rules": {} } },
+        "xdsMatcher": { "matcherList": { "matchers": conditions } },
+    })
 }
 
 fn word(outcome: Result<(), Stop>) -> &'static str {
@@ -26,11 +48,8 @@ fn word(outcome: Result<(), Stop>) -> &'static str {
 
 #[test]
 fn nobody_passes_the_guard_without_an_identity_unless_the_filter_says_so() {
-    let identified = json!({ "header": { "name": "x-user-id", "presentMatch": true } });
-    let anonymous =
-        json!({ "filterState": { "key": ANONYMOUS_STATE, "stringMatch": { "exact": ANONYMOUS } } });
-    let strict = json!({ "rules": rules(&json!([identified])) });
-    let lenient = json!({ "rbac": { "rules": rules(&json!([identified, anonymous])) } });
+    let strict = sparing(&[identified()]);
+    let lenient = sparing(&[identified(), anonymous(ANONYMOUS)]);
     for (own, scene, expected) in [
         (None, scene(&[("x-user-id", "ann")], false), "passes"),
         (None, scene(&[], false), "stopped"),
@@ -38,24 +57,36 @@ fn nobody_passes_the_guard_without_an_identity_unless_the_filter_says_so() {
         (Some(&lenient), scene(&[], true), "passes"),
         (Some(&lenient), scene(&[], false), "stopped"),
         (Some(&lenient), scene(&[("x-user-id", "ann")], false), "passes"),
+        (Some(&sparing(&[anonymous("perhaps")])), scene(&[], true), "stopped"),
+        (Some(&sparing(&[])), scene(&[("x-user-id", "ann")], false), "stopped"),
     ] {
-        assert_eq!(word(guard(own, &strict, &scene)), expected);
+        assert_eq!(word(guard::pass(own, &strict, &scene)), expected);
     }
 }
 
 #[test]
 fn a_guard_that_is_not_known_is_not_taken_for_one_that_is() {
     let person = scene(&[("x-user-id", "ann")], false);
-    let known = json!([{ "header": { "name": "x-user-id", "presentMatch": true } }]);
+    let known = || sparing(&[identified()]);
+    let with = |pointer: &str, value: Value| {
+        let mut other = known();
+        *other.pointer_mut(pointer).expect(pointer) = value;
+        other
+    };
+    let condition = "/xdsMatcher/matcherList/matchers/0";
     let others = [
         json!({}),
-        json!({ "rules": rules(&json!([{ "any": true }])) }),
-        json!({ "rules": rules(&json!([{ "header": { "name": "x-user-id", "stringMatch": {} } }])) }),
-        json!({ "rules": { "action": "DENY", "policies": rules(&known)["policies"] } }),
-        json!({ "rules": { "policies": { "it": { "permissions": [], "principals": known } } } }),
+        json!({ "rules": {} }),
+        with("/extensionConfig/typedConfig/rules", json!({ "policies": { "it": {} } })),
+        with("/extensionConfig/typedConfig/@type", json!("type.googleapis.com/a.Other")),
+        with(&format!("{condition}/onMatch/action/typedConfig/@type"), json!("type.googleapis.com/a.Other")),
+        with(&format!("{condition}/predicate/singlePredicate/valueMatch"), json!({ "exact": "ann" })),
+        with(&format!("{condition}/predicate"), json!({ "notMatcher": {} })),
+        with("/xdsMatcher", json!({ "matcherTree": {} })),
     ];
+    assert_eq!(word(guard::pass(None, &known(), &person)), "passes");
     for other in others {
-        assert_eq!(word(guard(None, &other, &person)), "untold", "{other}");
+        assert_eq!(word(guard::pass(None, &other, &person)), "untold", "{other}");
     }
 }
 

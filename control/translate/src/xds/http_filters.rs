@@ -4,24 +4,19 @@
 use std::collections::{BTreeSet, HashMap};
 
 use envoy_types::pb::envoy::config::core::v3::ExtensionConfigSource;
-use envoy_types::pb::envoy::config::rbac::v3 as rbac;
-use envoy_types::pb::envoy::config::route::v3::header_matcher::HeaderMatchSpecifier;
-use envoy_types::pb::envoy::config::route::v3::{FilterConfig, HeaderMatcher};
+use envoy_types::pb::envoy::config::route::v3::FilterConfig;
 use envoy_types::pb::envoy::extensions::filters::http::cors::v3::Cors;
 use envoy_types::pb::envoy::extensions::filters::http::fault::v3::HttpFault;
 use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
-use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::{Rbac, RbacPerRoute};
+use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::Rbac;
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpFilter;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_filter::ConfigType;
-use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
-use envoy_types::pb::envoy::r#type::matcher::v3::{FilterStateMatcher, StringMatcher, filter_state_matcher};
 use envoy_types::pb::google::protobuf::Any;
-use keyward_filter_core::capability::{ANONYMOUS, ANONYMOUS_STATE};
 use prost::Name;
 
-use super::{common, cors, encode, fault, identity};
+use super::{common, cors, encode, fault, guard, identity};
 use crate::input::Settings;
 use crate::proxy::{Auth, Route};
 
@@ -78,7 +73,7 @@ pub(super) fn per_route(route: &Route, settings: &Settings) -> HashMap<String, A
     let mut on: Vec<(&str, Any)> = match route.auth {
         Auth::Open => Vec::new(),
         Auth::Secured { open: true, .. } => {
-            vec![(FILTER_NAME, Any::default()), (GUARD_NAME, encode::any(&lenient_guard(settings)))]
+            vec![(FILTER_NAME, Any::default()), (GUARD_NAME, encode::any(&guard::lenient(settings)))]
         }
         Auth::Secured { .. } | Auth::Denied { .. } => {
             vec![(FILTER_NAME, Any::default()), (GUARD_NAME, Any::default())]
@@ -95,7 +90,7 @@ fn api_key() -> HttpFilter {
     // listener. Until the first one, and after a removal, the default denies.
     let source = ExtensionConfigSource {
         config_source: Some(common::ads()),
-        default_config: Some(encode::any(&deny_all())),
+        default_config: Some(encode::any(&guard::deny_all())),
         // The listener opens when the filter is there, so that no client is told 403 at a start.
         apply_default_config_without_warming: false,
         type_urls: vec![Wasm::type_url(), Rbac::type_url()],
@@ -109,53 +104,7 @@ fn api_key() -> HttpFilter {
 }
 
 fn guard(settings: &Settings) -> HttpFilter {
-    let rules = only_with([identified(settings)]);
-    off(native(GUARD_NAME, encode::any(&Rbac { rules: Some(rules), ..Rbac::default() })))
-}
-
-/// The guard of a route on which the filter may let somebody pass without an identity, and says so where
-/// no client can.
-fn lenient_guard(settings: &Settings) -> RbacPerRoute {
-    let said = StringMatcher {
-        match_pattern: Some(MatchPattern::Exact(ANONYMOUS.to_owned())),
-        ..StringMatcher::default()
-    };
-    let anonymous = FilterStateMatcher {
-        key: ANONYMOUS_STATE.to_owned(),
-        matcher: Some(filter_state_matcher::Matcher::StringMatch(said)),
-    };
-    let anonymous = rbac::principal::Identifier::FilterState(anonymous);
-    let rules = only_with([identified(settings), anonymous]);
-    RbacPerRoute { rbac: Some(Rbac { rules: Some(rules), ..Rbac::default() }) }
-}
-
-fn identified(settings: &Settings) -> rbac::principal::Identifier {
-    rbac::principal::Identifier::Header(HeaderMatcher {
-        name: settings.identity_header.clone(),
-        header_match_specifier: Some(HeaderMatchSpecifier::PresentMatch(true)),
-        ..HeaderMatcher::default()
-    })
-}
-
-/// Rules that allow whoever is one of these.
-fn only_with(any: impl IntoIterator<Item = rbac::principal::Identifier>) -> rbac::Rbac {
-    let principals = any.into_iter().map(|identifier| rbac::Principal { identifier: Some(identifier) });
-    let policy = rbac::Policy {
-        permissions: vec![rbac::Permission { rule: Some(rbac::permission::Rule::Any(true)) }],
-        principals: principals.collect(),
-        ..rbac::Policy::default()
-    };
-    rbac::Rbac {
-        action: rbac::rbac::Action::Allow.into(),
-        policies: HashMap::from([("identified".to_owned(), policy)]),
-        ..rbac::Rbac::default()
-    }
-}
-
-/// Rules that allow nothing. Without rules at all everything would be allowed.
-fn deny_all() -> Rbac {
-    let rules = rbac::Rbac { action: rbac::rbac::Action::Allow.into(), ..rbac::Rbac::default() };
-    Rbac { rules: Some(rules), ..Rbac::default() }
+    off(native(GUARD_NAME, encode::any(&guard::guard(settings))))
 }
 
 /// What the route configuration removes from answers it does not remove from one with which an upstream

@@ -10,6 +10,7 @@ mod encoder;
 mod extension;
 mod fallback;
 mod fault;
+mod guard;
 mod http_filters;
 mod http_options;
 mod identity;

@@ -8,12 +8,17 @@ use envoy_types::pb::envoy::config::route::v3::route_action::ClusterSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{
     FilterConfig, HeaderMatcher, Route, RouteAction, RouteConfiguration, RouteMatch, VirtualHost,
 };
+use envoy_types::pb::envoy::extensions::common::matching::v3::ExtensionWithMatcherPerRoute;
 use envoy_types::pb::envoy::extensions::filters::http::cors::v3::CorsPolicy;
 use envoy_types::pb::envoy::extensions::filters::http::fault::v3::HttpFault;
-use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::RbacPerRoute;
+use envoy_types::pb::envoy::extensions::matching::common_inputs::network::v3::FilterStateInput;
+use envoy_types::pb::envoy::r#type::matcher::v3::HttpRequestHeaderMatchInput;
 use envoy_types::pb::google::protobuf::Any;
+use envoy_types::pb::xds::r#type::matcher::v3::matcher::MatcherType;
+use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::FieldMatcher;
+use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::MatchType;
 use keyward_translate::xds::{CORS_NAME, FAULT_NAME, GUARD_NAME};
-use prost::Message;
+use prost::{Message, Name};
 use serde_json::{Value, json};
 
 use super::proxy_routes::put;
@@ -83,11 +88,28 @@ fn filter(name: &str, config: &Any) -> Value {
 }
 
 /// Whom the guard of a route lets pass that does not have that of all others.
-fn lenient_guard(guard: &RbacPerRoute) -> Value {
-    let rules = guard.rbac.as_ref().and_then(|rbac| rbac.rules.as_ref()).expect("rules");
-    let principals = rules.policies.values().flat_map(|policy| &policy.principals);
-    let principals = principals.map(|principal| debug(principal.identifier.as_ref().expect("somebody")));
-    json!({ "lets": principals.collect::<Vec<_>>() })
+fn lenient_guard(guard: &ExtensionWithMatcherPerRoute) -> Value {
+    let Some(MatcherType::MatcherList(list)) =
+        guard.xds_matcher.as_ref().and_then(|matcher| matcher.matcher_type.as_ref())
+    else {
+        panic!("no list of conditions")
+    };
+    json!({ "lets": list.matchers.iter().map(spared).collect::<Vec<_>>() })
+}
+
+fn spared(condition: &FieldMatcher) -> String {
+    let Some(MatchType::SinglePredicate(predicate)) =
+        condition.predicate.as_ref().and_then(|predicate| predicate.match_type.as_ref())
+    else {
+        panic!("no single condition")
+    };
+    let input = predicate.input.as_ref().and_then(|input| input.typed_config.as_ref()).expect("an input");
+    let input = if input.type_url == HttpRequestHeaderMatchInput::type_url() {
+        debug(&unpack::<HttpRequestHeaderMatchInput>(input))
+    } else {
+        debug(&unpack::<FilterStateInput>(input))
+    };
+    format!("{input} {}", debug(predicate.matcher.as_ref().expect("a value")))
 }
 
 fn matching(matching: &RouteMatch) -> Value {
