@@ -12,6 +12,7 @@
 //! Absolute numbers depend on the machine; the ratios, taken within one round, much less. It is a
 //! program and no test: nothing fails because it is slow, but a wrong answer ends the run.
 
+mod anatomy;
 mod authz;
 mod fleet;
 mod full_load;

@@ -44,6 +44,8 @@ pub(crate) enum Part {
     Revocations,
     /// The embedded store with many Secrets.
     Store,
+    /// What each part of a verified request costs, at the first number of keys.
+    Anatomy,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -52,7 +54,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Only this; may be repeated [default: all, and the store only in a full run]
+    /// Only this; may be repeated [default: all, the store and the anatomy only in a full run]
     #[arg(long, value_name = "PART")]
     pub(crate) only: Vec<Part>,
 
@@ -128,7 +130,7 @@ impl Options {
     pub(crate) fn plan(&self) -> anyhow::Result<Plan> {
         let quick = self.quick;
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let all = [Part::Requests, Part::Loads, Part::Revocations, Part::Store];
+        let all = [Part::Requests, Part::Loads, Part::Revocations, Part::Store, Part::Anatomy];
         let parts = match (self.only.is_empty(), self.store.is_empty(), quick) {
             (false, ..) => self.only.clone(),
             (true, false, false) => vec![Part::Store],

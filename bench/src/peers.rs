@@ -28,17 +28,17 @@ pub(crate) struct Peers {
 
 /// An Envoy that answers 200 to everything.
 pub(crate) async fn upstream(plan: &Plan, folder: &Path) -> anyhow::Result<Server> {
-    start(plan, folder, "upstream", &json!([direct("/", None)]), None, &[]).await
+    start(plan, folder, "upstream", &json!([direct("/", None)]), &[], &[]).await
 }
 
 /// Starts them all.
 pub(crate) async fn all(plan: &Plan, folder: &Path, upstream: u16, count: usize) -> anyhow::Result<Peers> {
     let up = cluster("upstream", upstream, &json!({}));
-    let none = start(plan, folder, "none", &routes(None), None, std::slice::from_ref(&up)).await?;
+    let none = start(plan, folder, "none", &routes(None), &[], std::slice::from_ref(&up)).await?;
     let native = native_filter(count);
-    let native =
-        start(plan, folder, "native", &routes(Some(&native)), Some(&native), std::slice::from_ref(&up))
-            .await?;
+    let up = std::slice::from_ref(&up);
+    let filters = std::slice::from_ref(&native);
+    let native = start(plan, folder, "native", &routes(Some(&native)), filters, up).await?;
     let authz = authz(folder, count).await?;
     let http2 = json!({
         "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
@@ -46,15 +46,16 @@ pub(crate) async fn all(plan: &Plan, folder: &Path, upstream: u16, count: usize)
             "explicit_http_config": { "http2_protocol_options": {} },
         },
     });
-    let clusters = [up, cluster("authz", authz.port, &http2)];
+    let clusters = [up[0].clone(), cluster("authz", authz.port, &http2)];
     let filter = ext_authz_filter();
     let ext_authz =
-        start(plan, folder, "ext-authz", &routes(Some(&filter)), Some(&filter), &clusters).await?;
+        start(plan, folder, "ext-authz", &routes(Some(&filter)), std::slice::from_ref(&filter), &clusters)
+            .await?;
     Ok(Peers { none, native, ext_authz, authz })
 }
 
-/// As Keyward does it: the identity goes into a header, and the key is taken away.
-fn native_filter(count: usize) -> Value {
+/// Envoy's own filter. As Keyward does it: the identity goes into a header, and the key is taken away.
+pub(crate) fn native_filter(count: usize) -> Value {
     let credentials: Vec<Value> = (0..count)
         .map(|number| json!({ "key": keys::known(number), "client": keys::identity(number) }))
         .collect();
@@ -116,7 +117,8 @@ fn disabled(filter: Option<&Value>) -> Value {
     json!({ name: off })
 }
 
-fn routes(filter: Option<&Value>) -> Value {
+/// The four routes; a filter is off on the open ones.
+pub(crate) fn routes(filter: Option<&Value>) -> Value {
     json!([
         direct(DIRECT_OPEN, filter),
         direct(DIRECT, None),
@@ -125,7 +127,8 @@ fn routes(filter: Option<&Value>) -> Value {
     ])
 }
 
-fn cluster(name: &str, port: u16, options: &Value) -> Value {
+/// A cluster of one host on this machine.
+pub(crate) fn cluster(name: &str, port: u16, options: &Value) -> Value {
     json!({
         "name": name,
         "type": "STATIC",
@@ -141,12 +144,13 @@ fn address(port: u16) -> Value {
     json!({ "socket_address": { "address": "127.0.0.1", "port_value": port } })
 }
 
-async fn start(
+/// Starts an Envoy with these filters in front of its router.
+pub(crate) async fn start(
     plan: &Plan,
     folder: &Path,
     name: &str,
     routes: &Value,
-    filter: Option<&Value>,
+    filters: &[Value],
     clusters: &[Value],
 ) -> anyhow::Result<Server> {
     let port = process::free_port()?;
@@ -154,7 +158,7 @@ async fn start(
         "name": "envoy.filters.http.router",
         "typed_config": { "@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router" },
     });
-    let filters: Vec<&Value> = filter.into_iter().chain([&router]).collect();
+    let filters: Vec<&Value> = filters.iter().chain([&router]).collect();
     let manager = json!({
         "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
         "stat_prefix": name,

@@ -16,6 +16,7 @@ pub(crate) struct Results {
     pub(crate) loads: Vec<Load>,
     pub(crate) revocations: Vec<Revocations>,
     pub(crate) store: Vec<Store>,
+    pub(crate) anatomy: Vec<Step>,
 }
 
 #[derive(Debug, Serialize)]
@@ -115,4 +116,16 @@ pub(crate) struct Store {
     pub(crate) get_ms: Spread,
     /// A change of a Secret, until it is answered and so on disk.
     pub(crate) change_ms: Spread,
+}
+
+/// A part of what a request costs.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Step {
+    /// In parentheses when no other step is compared with it.
+    pub(crate) name: &'static str,
+    pub(crate) cpu_us: f64,
+    pub(crate) cpu_min_us: f64,
+    /// CPU time of Envoy beyond that of the step before.
+    pub(crate) added_us: f64,
 }

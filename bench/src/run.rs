@@ -9,7 +9,7 @@ use crate::machine::Machine;
 use crate::options::{Part, Plan};
 use crate::progress::say;
 use crate::results::{Results, Settings};
-use crate::{full_load, gateway, peers, plot, requests, revocation, seed, store, table};
+use crate::{anatomy, full_load, gateway, peers, plot, requests, revocation, seed, store, table};
 
 /// Measures all that is planned, and says so.
 pub(crate) async fn run(plan: &Plan) -> anyhow::Result<()> {
@@ -30,6 +30,7 @@ pub(crate) async fn run(plan: &Plan) -> anyhow::Result<()> {
         loads: Vec::new(),
         revocations: Vec::new(),
         store: Vec::new(),
+        anatomy: Vec::new(),
     };
     measure(plan, folder.path(), &mut results)
         .await
@@ -47,7 +48,8 @@ pub(crate) async fn run(plan: &Plan) -> anyhow::Result<()> {
 }
 
 async fn measure(plan: &Plan, folder: &Path, results: &mut Results) -> anyhow::Result<()> {
-    let with_traffic = [Part::Requests, Part::Loads, Part::Revocations].iter().any(|part| plan.has(*part));
+    let with_traffic =
+        [Part::Requests, Part::Loads, Part::Revocations, Part::Anatomy].iter().any(|part| plan.has(*part));
     let mut counts = BTreeSet::new();
     if with_traffic {
         counts.extend(plan.keys.iter().copied());
@@ -68,6 +70,10 @@ async fn measure(plan: &Plan, folder: &Path, results: &mut Results) -> anyhow::R
         }
         say(&format!("{count} keys: starting Keyward"));
         let gateway = gateway::start(plan, folder, upstream.port, count).await?;
+        // What the parts are does not depend on the number of keys: once is enough.
+        if plan.has(Part::Anatomy) && results.anatomy.is_empty() {
+            results.anatomy = anatomy::measure(plan, folder, &gateway, upstream.port).await?;
+        }
         if plan.has(Part::Requests) {
             let (rows, noise) = requests::measure(plan, folder, &gateway, upstream.port, count).await?;
             results.requests.extend(rows);

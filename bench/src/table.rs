@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::results::{Load, Request, Results, Revocations, Store};
+use crate::results::{Load, Request, Results, Revocations, Step, Store};
 
 /// Prints everything that was measured.
 pub(crate) fn print(results: &Results) {
@@ -40,6 +40,7 @@ fn text(results: &Results) -> String {
     loads(&mut out, &results.loads);
     revocations(&mut out, &results.revocations);
     store(&mut out, &results.store);
+    anatomy(&mut out, &results.anatomy);
     out
 }
 
@@ -164,6 +165,24 @@ fn store(out: &mut String, rows: &[Store]) {
             of(&row.list_500_ms),
             of(&row.get_ms),
             of(&row.change_ms),
+        );
+    }
+}
+
+fn anatomy(out: &mut String, rows: &[Step]) {
+    if rows.is_empty() {
+        return;
+    }
+    let _ =
+        writeln!(out, "\n{:<34} {:>9} {:>9} {:>9}", "an allowed request, direct", "CPU us", "least", "added");
+    for row in rows {
+        let _ = writeln!(
+            out,
+            "{:<34} {:>9.2} {:>9.2} {:>9}",
+            row.name,
+            row.cpu_us,
+            row.cpu_min_us,
+            format!("{:+.2}", row.added_us)
         );
     }
 }
