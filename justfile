@@ -49,6 +49,9 @@ filter-faulty:
 # Whoever tests the same tree twice asks the same questions; `properties` asks new ones.
 export PROPTEST_RNG_SEED := env('PROPTEST_RNG_SEED', '1')
 
+# Everything is built for one selection of packages, that of the workspace: with another one the features
+# of its dependencies are others, and all of them are built once more.
+
 # Every check there is: format, lints, both filters, all tests
 [group('check')]
 test:
@@ -57,10 +60,10 @@ test:
     @scripts/step "filter that traps" just filter-faulty
     @scripts/step "lints of the filter" just lint-filter
     @scripts/step "lints" just lint-native
-    @scripts/step "keyward binary" cargo build -p keyward
-    @scripts/step "tests of the crates" cargo test -q --exclude keyward-integration --exclude keyward-filter --workspace
+    @scripts/step "build of all tests" cargo test -q --no-run
+    @scripts/step "unit tests" cargo test -q --lib --bins
     @scripts/step "fuzz, short" just fuzz 5
-    @scripts/step "integration tests" cargo test -p keyward-integration
+    @scripts/step "integration tests" cargo test --test '*'
     @echo "all checks passed" >&2
 
 # Type-check everything, quickly
@@ -89,8 +92,8 @@ lint-native:
 # Throw random and mutated bytes at everything that reads bytes from others, for some seconds each
 [group('check')]
 fuzz SECONDS='60':
-    KEYWARD_FUZZ_SECONDS={{ SECONDS }} cargo test -p keyward-filter-core --test fuzz -- --nocapture
-    KEYWARD_FUZZ_SECONDS={{ SECONDS }} cargo test -p keyward-integration --test wasm fuzz -- --nocapture
+    KEYWARD_FUZZ_SECONDS={{ SECONDS }} cargo test --test fuzz -- --nocapture
+    KEYWARD_FUZZ_SECONDS={{ SECONDS }} cargo test --test wasm fuzz -- --nocapture
 
 # Run the property tests so many times, each time with other inputs
 [group('check')]

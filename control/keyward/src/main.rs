@@ -1,5 +1,6 @@
 //! The `keyward` binary.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -25,15 +26,11 @@ Examples:
 const UPSTREAM_EXAMPLES: &str = "\
 Examples:
   keyward demo-upstream --listen 127.0.0.1:8081";
-const DEMO_EXAMPLES: &str = "\
-Examples:
-  # Everything, in the background; and the end of it:
-  keyward demo up --detach
-  keyward demo down";
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 failed, or something is wrong; 2 wrong usage, or something differs; 3 changed, but not confirmed in
-time (--wait). `keyward explain --help` has those that tell a verdict.";
+Exit codes: 0 done; 1 failed, or something is wrong; 2 wrong usage, or
+something differs; 3 changed, but not confirmed in time (--wait). `keyward
+explain --help` has those that tell a verdict.";
 
 /// An API-key gateway: Envoy, a WebAssembly filter that verifies keys inside it, and this control server.
 #[derive(Debug, Parser)]
@@ -54,7 +51,6 @@ enum Command {
     #[command(after_help = UPSTREAM_EXAMPLES)]
     DemoUpstream(keyward_demo::UpstreamArgs),
     /// Starts and stops the whole stack with example resources.
-    #[command(after_help = DEMO_EXAMPLES)]
     Demo(keyward_demo::DemoArgs),
 }
 
@@ -91,9 +87,42 @@ fn tell(error: &anyhow::Error) {
     }
 }
 
+/// What is wrong with the words of a command, or the help that was asked for. A key that stands in the wrong
+/// place is not told: what a job says on standard error is kept for long.
+#[expect(clippy::print_stderr, reason = "the usage error of the whole process")]
+fn refuse(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // Nobody may be reading.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let told = error.render();
+    let told = if std::io::stderr().is_terminal() { told.ansi().to_string() } else { told.to_string() };
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let hide = |told: String, word: String| match key_in(&word) {
+        Some(key) => told.replace(key, "[redacted]"),
+        None => told,
+    };
+    eprint!("{}", words.fold(told, hide));
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// What may be a key: keys are long, and not made of words.
+fn key_in(argument: &str) -> Option<&str> {
+    const SHORTEST: usize = 16;
+    let value = argument.split_once('=').map_or(argument, |(_, value)| value);
+    let is_word = |part: &str| part.bytes().all(|byte| byte.is_ascii_lowercase());
+    let are_words = value.split(['-', '.', '/', '_', ':', ',', '=']).all(is_word);
+    (value.len() >= SHORTEST && !value.starts_with('-') && !are_words).then_some(value)
+}
+
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(Cli::parse().command).await {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    match run(cli.command).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             if !keyward_cli::is_told(&error) {
@@ -117,11 +146,22 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_a_key_is_told_from_words() {
+        for key in ["kw_0000000000000000000000_0lgXbD", "--apikey=Zm9vYmFyYmF6cXV1eA", "S3cret-S3cret-S3cret"]
+        {
+            assert!(key_in(key).is_some(), "{key}");
+        }
+        for word in ["--apikey-generate", "serve", "gateway-proxy.keyward-system", "--labels=team=infra"] {
+            assert_eq!(key_in(word), None);
+        }
+    }
+
+    #[test]
     fn the_examples_of_help_are_right() {
-        let texts = [SERVE_EXAMPLES, UPSTREAM_EXAMPLES, DEMO_EXAMPLES];
+        let texts = [SERVE_EXAMPLES, UPSTREAM_EXAMPLES];
         let lines = texts.iter().flat_map(|text| text.lines()).map(str::trim);
         let commands: Vec<&str> = lines.filter(|line| line.starts_with("keyward ")).collect();
-        assert_eq!(commands.len(), 6);
+        assert_eq!(commands.len(), 4);
         for command in commands {
             if let Err(error) = Cli::try_parse_from(command.split_whitespace()) {
                 panic!("{command}: {error}");
