@@ -106,6 +106,11 @@ impl Life {
         !other.disabled && (self.disabled || ends(self) < ends(other) || begins(self) > begins(other))
     }
 
+    /// Whether the key is valid at no moment at which it is not with the other one.
+    pub(crate) fn is_within(self, other: Self) -> bool {
+        self.disabled || !(other.disabled || other.narrows(self))
+    }
+
     /// Whether the key is valid. Asks for the time only if that depends on it, and without one the key
     /// is not.
     ///

@@ -145,6 +145,13 @@ impl<'a> Record<'a> {
         self.identity() != other.identity() || self.life().narrows(other.life())
     }
 
+    /// Whether it gives nothing that another record of the same key does not give. A record may narrow another
+    /// one and not be within it: one that begins later and ends later is neither wider nor within.
+    #[must_use]
+    pub fn is_within(self, other: Record<'_>) -> bool {
+        self.identity() == other.identity() && self.life().is_within(other.life())
+    }
+
     /// All bytes.
     #[must_use]
     pub fn as_bytes(self) -> &'a [u8] {

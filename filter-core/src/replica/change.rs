@@ -1,10 +1,11 @@
 //! Changes of tables, and what is left of a change for which there is no room.
 //!
 //! Such a change is refused, but what it takes away is carried out: a key that is revoked ends, and one that
-//! gets a narrower record gets it or ends. Everything else stays as it was. The version stays too, since any
-//! change from there names every key that is not as it was in that version: so the server goes on from it.
-//! What is in the table is then less than the version, key by key as it was there or narrower, and the two
-//! checksums tell.
+//! gets a narrower record gets it or ends. It ends if the record gives anything that the held one does not, such
+//! as a later end or another owner. Everything else stays as it was. The version stays too, since any change
+//! from there names every key that is not as it was in that version: so the server goes on from it. What is in
+//! the table is then less than the version, key by key as it was there or within that, and the two checksums
+//! tell.
 
 use std::sync::Arc;
 
@@ -18,11 +19,20 @@ fn names(delta: &Delta) -> impl Iterator<Item = &str> {
     delta.also.iter().chain([&delta.table]).map(String::as_str)
 }
 
-/// The narrower records in a change.
-fn narrowed<'d>(table: &Table, delta: &'d Delta) -> Vec<(Digest, Record<'d>)> {
-    let narrows =
-        |(digest, record): &(Digest, Record<'d>)| table.get(digest).is_some_and(|held| record.narrows(held));
-    Entries::new(&delta.upserts).flatten().filter(narrows).collect()
+/// A record of a change that gives less than the one that is held.
+struct Narrowed<'d> {
+    digest: Digest,
+    record: Record<'d>,
+    /// It gives nothing beyond that either.
+    is_within: bool,
+}
+
+fn narrowed<'d>(table: &Table, delta: &'d Delta) -> Vec<Narrowed<'d>> {
+    let narrower = |(digest, record): (Digest, Record<'d>)| {
+        let held = table.get(&digest).filter(|held| record.narrows(*held))?;
+        Some(Narrowed { digest, record, is_within: record.is_within(held) })
+    };
+    Entries::new(&delta.upserts).flatten().filter_map(narrower).collect()
 }
 
 // === impl Replica ===
@@ -150,16 +160,16 @@ impl Replica {
         let Ok(removed) = removals(&delta.removals) else { return };
         let Some(held) = self.tables.get(&delta.table) else { return };
         let narrowed = narrowed(&held.table, delta);
-        let gone = removed.iter().chain(narrowed.iter().map(|(digest, _)| digest));
+        let gone = removed.iter().chain(narrowed.iter().map(|narrowed| &narrowed.digest));
         for digest in gone {
             names(delta).for_each(|name| self.usage.get_mut().seal(name, digest, revision));
         }
         self.change_or_drop(delta, &mut |table| {
             removed.iter().try_for_each(|digest| table.remove(digest))?;
-            narrowed.iter().try_for_each(|(digest, _)| table.remove(digest))
+            narrowed.iter().try_for_each(|narrowed| table.remove(&narrowed.digest))
         });
         // What was taken out has left some room, and there may have been some.
-        for (digest, record) in narrowed {
+        for Narrowed { digest, record, .. } in narrowed.into_iter().filter(|narrowed| narrowed.is_within) {
             let mut packed = Vec::new();
             crate::wire::pack_entry(&mut packed, &digest, record);
             let room = self.tables.get(&delta.table).map_or(0, |held| held.table.room_for(&packed, &[]));

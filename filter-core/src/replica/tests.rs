@@ -10,6 +10,7 @@ use crate::wire::{Delta, Digest, ServerMessage, entry_hash, server_message::Kind
 
 mod room;
 mod shared;
+mod written;
 
 /// Takes a message and says in one line what came of it.
 fn tell(replica: &mut Replica, message: &[u8]) -> String {
