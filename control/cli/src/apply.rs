@@ -27,19 +27,23 @@ Examples:
   keyward diff -f resources/
 
   # From another installation:
-  keyward get vs shop -o kube-yaml --context staging | keyward apply -f - --context production
+  keyward get vs shop -o kube-yaml --context staging | keyward apply -f - \\
+    --context production
 
   # Returns when every proxy worker has confirmed the keys in it:
   keyward apply -f keys.yaml --wait
 
-Where there is a mistake in any of the files, all mistakes are told and nothing is applied. What the server
-refuses is told object by object, and the others are applied.
+Where there is a mistake in any of the files, all mistakes are told and nothing
+is applied. What the server refuses is told object by object, and the others
+are applied.
 
-Only what the files say changes: fields that others set stay, and fields that an earlier `apply` set and the
-files do not say any more are removed. Fields that others manage and that would change are a conflict, unless
-they come from another command of this program.
+Only what the files say changes: fields that others set stay, and fields that
+an earlier `apply` set and the files do not say any more are removed. Fields
+that others manage and that would change are a conflict, unless they come from
+another command of this program.
 
-Exit codes: 0 applied, 1 not everything applied, 2 wrong usage, 3 applied but not confirmed in time (--wait).";
+Exit codes: 0 applied, 1 not everything applied, 2 wrong usage, 3 applied but
+not confirmed in time (--wait).";
 
 /// What is applied.
 #[derive(Debug, Clone, Args)]
@@ -75,12 +79,13 @@ pub(super) async fn run(args: &ApplyArgs, output: &mut Output) -> anyhow::Result
     let documents = args.files.read(&remote.namespace, output)?;
     let all = documents.len();
     let writer = Writer { remote: remote.clone(), force: args.force_conflicts, dry_run: args.dry_run };
-    let Count { changed, failed } = writer.write_all(Arc::new(documents), output).await?;
+    let Count { failed, .. } = writer.write_all(Arc::new(documents), output).await?;
     if failed > 0 {
         let were = if args.dry_run { "would not be" } else { "are not" };
         bail!("{failed} of {all} objects {were} applied");
     }
-    if changed > 0 && !args.dry_run && args.wait.limit().is_some() {
+    // Also where nothing is new: it may be the second try of somebody whose first one was not confirmed.
+    if !args.dry_run && args.wait.limit().is_some() {
         return args.wait.everywhere(&remote.client, output).await;
     }
     Ok(())

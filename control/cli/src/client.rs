@@ -31,7 +31,9 @@ pub(crate) use answer::{Answer, Refusal};
 pub(crate) use config::Config;
 pub(crate) use error::ClientError;
 pub(crate) use place::{Collection, Place, query};
-pub(crate) use target::{Environment, ServerArgs, Target, server as server_url, usual_namespace};
+pub(crate) use target::{
+    Environment, ServerArgs, Target, USUAL_NAMESPACE, server as server_url, usual_namespace,
+};
 pub(crate) use text::{Stream, Text};
 pub(crate) use tls::gateway_connector;
 pub(crate) use version::{VERSION, VERSION_HEADER};
@@ -85,13 +87,24 @@ impl Client {
 
     /// Reads something.
     pub(crate) async fn get(&self, path: &str) -> Result<Answer, ClientError> {
-        self.send(Method::GET, path, None, ANSWER_LIMIT).await
+        self.told(self.patiently(path, Duration::ZERO)).await
+    }
+
+    /// The same, where whoever watches is told already what is waited for, and where the server may wait so
+    /// long before it answers.
+    pub(crate) async fn patiently(&self, path: &str, wait: Duration) -> Result<Answer, ClientError> {
+        self.send(Method::GET, path, None, ANSWER_LIMIT.saturating_add(wait)).await
+    }
+
+    /// Says on a terminal who is waited for, where it takes long.
+    async fn told<T>(&self, doing: impl Future<Output = T>) -> T {
+        slow::told(&format!("waiting for {}", self.server), doing).await
     }
 
     /// Asks for something that changes nothing and is not said in a URL.
     pub(crate) async fn ask(&self, path: &str, question: &Value) -> Result<Answer, ClientError> {
         let body = Some(("application/json", question));
-        self.send(Method::POST, path, body, ANSWER_LIMIT).await
+        self.told(self.send(Method::POST, path, body, ANSWER_LIMIT)).await
     }
 
     /// Creates an object in a collection.
@@ -172,7 +185,7 @@ impl Client {
         let sent = self.send(method, &path, body, limit);
         match manner.wait {
             Some(_) => slow::told("waiting for the workers of all proxies to confirm it", sent).await,
-            None => sent.await,
+            None => self.told(sent).await,
         }
     }
 

@@ -1,10 +1,11 @@
 //! `keyward delete`.
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use keyward_resource::Kind;
 
 use crate::client::{Manner, Place};
+use crate::ended::Ended;
 use crate::kind::{named, several};
 use crate::output::Output;
 use crate::remote::{Remote, RemoteArgs, lacking};
@@ -21,7 +22,8 @@ Examples:
   # A key, and returns when no proxy worker accepts it any more:
   keyward delete secret alice --wait
 
-Exit codes: 0 deleted, 1 not all deleted, 2 wrong usage, 3 deleted but not confirmed in time (--wait).";
+Exit codes: 0 deleted, 1 not all deleted, 2 wrong usage, 3 deleted but not
+confirmed in time (--wait).";
 
 /// What is deleted.
 #[derive(Debug, Clone, Args)]
@@ -66,11 +68,10 @@ pub(super) async fn run(args: &DeleteArgs, output: &mut Output) -> anyhow::Resul
         return Ok(());
     }
     let manner = Manner { dry_run: args.dry_run, wait: None };
-    let (mut gone, mut errors) = (0, Vec::new());
+    let mut errors = Vec::new();
     for place in &places {
         match remote.client.delete(&place.path(), manner).await {
             Ok(_) => {
-                gone += 1;
                 let dry = if args.dry_run { " (dry run)" } else { "" };
                 output.data(format_args!("{} {} deleted{dry}", args.kind.singular, place.name))?;
             }
@@ -84,7 +85,8 @@ pub(super) async fn run(args: &DeleteArgs, output: &mut Output) -> anyhow::Resul
     if !errors.is_empty() {
         bail!(errors.join("\nerror: "));
     }
-    if gone > 0 && !args.dry_run && args.wait.limit().is_some() {
+    // Also where nothing was left: it may be the second try of somebody whose first one was not confirmed.
+    if !args.dry_run && args.wait.limit().is_some() {
         return args.wait.everywhere(&remote.client, output).await;
     }
     Ok(())
@@ -100,7 +102,8 @@ impl DeleteArgs {
             return Ok(names.map(|name| remote.place_of(self.kind, name)).collect());
         };
         if selector.trim().is_empty() {
-            bail!("these labels select everything\nhint: name the objects, or at least one label");
+            let why = "these labels select everything\nhint: name the objects, or at least one label";
+            return Err(Ended::usage(anyhow!(why)));
         }
         let found = remote.list(self.kind, Some(&remote.namespace), Some(selector)).await?;
         let names = found.iter().filter_map(|object| object["metadata"]["name"].as_str());

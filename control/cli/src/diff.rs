@@ -24,12 +24,15 @@ Examples:
   keyward diff -f resources/
 
   # In a script:
-  keyward diff -f shop.yaml > /dev/null || echo 'the server has something else'
+  keyward diff -f shop.yaml > /dev/null
+  test $? = 2 && echo 'the server has something else'
 
-The server says what each object would become; lines that would go begin with -, lines that would come with +.
-What a Secret holds is not shown, but that it changes is. Objects that are in no file are not looked at.
+The server says what each object would become; lines that would go begin with
+-, lines that would come with +. What a Secret holds is not shown, but that it
+changes is. Objects that are in no file are not looked at.
 
-Exit codes: 0 nothing would change, 1 it could not be found out, 2 something would change (or wrong usage).";
+Exit codes: 0 nothing would change, 1 it could not be found out, 2 something
+would change (or wrong usage).";
 
 /// What is compared.
 #[derive(Debug, Clone, Args)]

@@ -34,16 +34,19 @@ Examples:
   keyward edit virtualservice shop
   KEYWARD_EDITOR='code --wait' keyward edit upstream petstore -n team
 
-The editor is KEYWARD_EDITOR, VISUAL or EDITOR, else vi. Where the object has mistakes, the editor opens again
-with all of them on top. Where somebody else has changed it meanwhile, both changes are put together; where they
-are about the same fields, the editor opens again and names them. Nothing that was written is lost: where it
-cannot be saved, it stays in a file whose name is told.
+The editor is KEYWARD_EDITOR, VISUAL or EDITOR, else vi. Where the object has
+mistakes, the editor opens again with all of them on top. Where somebody else
+has changed it meanwhile, both changes are put together; where they are about
+the same fields, the editor opens again and names them. Nothing that was
+written is lost: where it cannot be saved, it stays in a file whose name is
+told.
 
-A Secret is shown with what it holds, in a file that only you can read, in memory ($XDG_RUNTIME_DIR or /dev/shm)
-where that can be. It is removed however the command ends, also where it cannot be saved, unless --keep says
-otherwise.
+A Secret is shown with what it holds, in a file that only you can read, in
+memory ($XDG_RUNTIME_DIR or /dev/shm) where that can be. It is removed however
+the command ends, also where it cannot be saved, unless --keep says otherwise.
 
-Exit codes: 0 edited or nothing changed, 1 not edited, 2 wrong usage, 3 edited but not confirmed in time (--wait).";
+Exit codes: 0 edited or nothing changed, 1 not edited, 2 wrong usage, 3 edited
+but not confirmed in time (--wait).";
 
 /// How often it is tried again by itself when others are quicker.
 const TRIES: usize = 10;

@@ -23,6 +23,11 @@ impl Ended {
         Self { code, why: Some(why.into()) }.into()
     }
 
+    /// What was said makes no sense: the exit code of wrong usage.
+    pub(crate) fn usage(why: impl Into<anyhow::Error>) -> anyhow::Error {
+        Self::with(2, why)
+    }
+
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         self.code

@@ -2,13 +2,14 @@
 
 mod format;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use jiff::Timestamp;
 use keyward_resource::Kind;
 use serde_json::Value;
 
 pub(crate) use self::format::Format;
+use crate::ended::Ended;
 use crate::kind::{named, several};
 use crate::output::{Output, yaml};
 use crate::print::{Form, View, documents, routes, routes_of, table};
@@ -31,13 +32,16 @@ Examples:
   # The routes of a virtual service, one a row:
   keyward get vs route default
 
-Kinds: virtualservice (vs), routetable (rt), upstream (us, u), upstreamgroup (ug), authconfig (ac),
-ratelimitconfig (rlc), gateway (gw), virtualhostoption (vho), routeoption (rto), proxy (p), settings, secret,
-namespace (ns); plurals are known too.
+Kinds: virtualservice (vs), routetable (rt), upstream (us, u), upstreamgroup
+(ug), authconfig (ac), ratelimitconfig (rlc), gateway (gw), virtualhostoption
+(vho), routeoption (rto), proxy (p), settings, secret, namespace (ns); plurals
+are known too.
 
-Formats: kube-yaml and json are whole objects, as they can be applied; json is always a list. yaml has the
-fields of the spec beside the metadata, as glooctl shows them. What a Secret holds is never shown: whoever has
-the right to see it gets it with `kubectl get secret NAME -o yaml`, or in an editor with `keyward edit`.";
+Formats: kube-yaml and json are whole objects, as they can be applied; json is
+always a list. yaml has the fields of the spec beside the metadata, as glooctl
+shows them. What a Secret holds is never shown: whoever has the right to see it
+gets it with `kubectl get secret NAME -o yaml`, or in an editor with `keyward
+edit`.";
 
 /// What people type for the routes of an object.
 const ROUTES: &[&str] = &["route", "routes", "r"];
@@ -112,7 +116,8 @@ impl GetArgs {
             return Ok((all, Vec::new()));
         }
         if self.all_namespaces {
-            bail!("an object has a name in one namespace\nhint: name it with -n, or leave out the name");
+            let why = "an object has a name in one namespace\nhint: name it with -n, or leave out the name";
+            return Err(Ended::usage(anyhow!(why)));
         }
         let (mut objects, mut lacking) = (Vec::new(), Vec::new());
         for name in names {
@@ -144,7 +149,8 @@ impl GetArgs {
         let mut names = self.names.iter().skip(1).chain(&self.name);
         let (Some(name), None) = (names.next(), names.next()) else {
             let kind = self.kind.singular;
-            bail!("name must be specified: whose routes?\nhint: keyward get {kind} route NAME");
+            let why = anyhow!("name must be specified: whose routes?\nhint: keyward get {kind} route NAME");
+            return Err(Ended::usage(why));
         };
         let object = remote.object(&remote.place_of(self.kind, name)).await?;
         let all: Vec<&Value> = routes_of(&object).collect();

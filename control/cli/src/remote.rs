@@ -6,9 +6,12 @@ use serde_json::Value;
 
 use crate::client::{
     Answer, Client, ClientError, Collection, Environment, FIELD_MANAGER, Manner, Place, ServerArgs, Target,
+    USUAL_NAMESPACE,
 };
 use crate::kind::several;
 
+/// Who is connected, and of which installation.
+const PROXIES: &str = "/keyward/v1/proxies";
 /// Objects in a page of a list.
 const PAGE: &str = "1000";
 
@@ -50,6 +53,18 @@ impl RemoteArgs {
     /// The namespace, where one is named by a flag.
     pub(crate) fn named(&self) -> Option<&str> {
         self.namespace.as_deref()
+    }
+
+    /// The namespace of the installation: the one that a flag names, else what the server says. That of the
+    /// context is where the objects of a person are, and not this.
+    pub(crate) async fn installation(&self) -> Result<String, ClientError> {
+        if let Some(named) = &self.namespace {
+            return Ok(named.clone());
+        }
+        let says = self.connect()?.client.get(PROXIES).await?.body;
+        let components = says["components"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let said = components.iter().find_map(|component| component["namespace"].as_str());
+        Ok(said.unwrap_or(USUAL_NAMESPACE).to_owned())
     }
 
     /// The server that is meant. Nothing is sent to it yet.

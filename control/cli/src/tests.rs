@@ -59,6 +59,9 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// Columns of a usual terminal.
+const WIDTH: usize = 80;
+
 #[test]
 fn all_commands_are_well_formed() {
     Cli::command().debug_assert();
@@ -72,6 +75,10 @@ fn every_command_has_an_example_in_its_help_that_is_right() {
     let mut wrong = Vec::new();
     for (path, command) in &found {
         let path = path.join(" ");
+        // Wrapped by a terminal they could not be pasted.
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let long = help.lines().filter(|line| line.chars().count() > WIDTH);
+        wrong.extend(long.map(|line| format!("{path}: longer than {WIDTH}: {line}")));
         let examples = examples(command);
         let names =
             |word: &String| word == command.get_name() || command.get_all_aliases().any(|it| it == word);

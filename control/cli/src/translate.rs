@@ -34,9 +34,11 @@ Examples:
   # What Envoy would be told:
   keyward translate -f resources/ --to xds -o json
 
-Problems stand on standard error. Keys are no part of what is translated; private keys are not shown.
+Problems stand on standard error. Keys are no part of what is translated;
+private keys are not shown.
 
-Exit codes: 0 translated, 1 translated and something is wrong with it, or not translated, 2 wrong usage.";
+Exit codes: 0 translated, 1 translated and something is wrong with it, or not
+translated, 2 wrong usage.";
 
 /// What is translated, and into what.
 #[derive(Debug, Clone, Args)]

@@ -19,7 +19,8 @@ Examples:
   # This program alone; no server is asked:
   keyward version --client
 
-Every command that talks to a server compares the two, and warns on standard error where they differ.";
+Every command that talks to a server compares the two, and warns on standard
+error where they differ.";
 
 /// Whose version.
 #[derive(Debug, Clone, Args)]

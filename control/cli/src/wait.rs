@@ -15,8 +15,6 @@ mod tests;
 /// The longest wait that a server allows.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The longest wait for one answer.
-const LONGEST_PART: Duration = Duration::from_secs(20);
 /// Who has confirmed what.
 const SYNC: &str = "/keyward/v1/sync";
 
@@ -106,31 +104,24 @@ impl WaitArgs {
         let began = Instant::now();
         let wait = self.wait.unwrap_or_default();
         let revision = client.get(SYNC).await?.body["revision"].as_str().unwrap_or("0").to_owned();
-        loop {
-            // In parts: no answer may take as long as the longest wait.
-            let part = wait.saturating_sub(began.elapsed()).min(LONGEST_PART);
-            let path = format!("{SYNC}?revision={revision}&wait={}ms", part.as_millis().max(1));
-            let asked = client.get(&path);
-            match slow::told("waiting for the workers of all proxies to confirm it", asked).await {
-                Ok(answer) => {
-                    match answer.body["workers"].as_u64().unwrap_or_default() {
-                        0 => output.note("no proxy is connected, so nobody had to confirm it"),
-                        workers => output.note(format_args!(
-                            "confirmed by {workers} of {workers} workers in {} ms",
-                            began.elapsed().as_millis()
-                        )),
-                    }
-                    return Ok(());
+        let path = format!("{SYNC}?revision={revision}&wait={}ms", wait.as_millis());
+        // One question for the whole wait: only who is asked all the time knows which workers were lost meanwhile.
+        let asked = client.patiently(&path, wait);
+        match slow::told("waiting for the workers of all proxies to confirm it", asked).await {
+            Ok(answer) => {
+                match answer.body["workers"].as_u64().unwrap_or_default() {
+                    0 => output.note("no proxy is connected, so nobody had to confirm it"),
+                    workers => output.note(format_args!(
+                        "confirmed by {workers} of {workers} workers in {} ms",
+                        began.elapsed().as_millis()
+                    )),
                 }
-                Err(ClientError::Refused { refusal, .. }) if refusal.code == StatusCode::GATEWAY_TIMEOUT => {
-                    if began.elapsed() >= wait {
-                        return Err(
-                            Unconfirmed(format!("the change is made, but {}", refusal.message)).into()
-                        );
-                    }
-                }
-                Err(error) => return Err(error.into()),
+                Ok(())
             }
+            Err(ClientError::Refused { refusal, .. }) if refusal.code == StatusCode::GATEWAY_TIMEOUT => {
+                Err(Unconfirmed(format!("the change is made, but {}", refusal.message)).into())
+            }
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -17,21 +17,25 @@ mod tests;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  # Everything to one upstream; the virtual service default, for all domains, is created if there is none:
+  # Everything to one upstream; the virtual service default, for all
+  # domains, is created if there is none:
   keyward add route --path-prefix / --dest-name httpbin
 
   # Before the route that is the first now, for some requests only:
-  keyward add route --name shop --path-exact /orders --method GET,POST --header 'x-beta=on|true' \
---dest-name orders --index 0
+  keyward add route --name shop --path-exact /orders --method GET,POST \\
+    --header 'x-beta=on|true' --dest-name orders --index 0
 
   # To a group of upstreams, under another path:
-  keyward add route --name shop --path-prefix /api --upstream-group-name api --prefix-rewrite /
+  keyward add route --name shop --path-prefix /api --upstream-group-name api \\
+    --prefix-rewrite /
 
   # To a route table, and a route of that table:
   keyward add route --name shop --path-prefix /team --delegate-name team
-  keyward add route --name team --to-route-table --path-prefix /team/a --dest-name a --dry-run
+  keyward add route --name team --to-route-table --path-prefix /team/a \\
+    --dest-name a --dry-run
 
-The first route that matches a request decides. Without --index a route is added before all others.";
+The first route that matches a request decides. Without --index a route is
+added before all others.";
 
 /// Which route, and to what it is added.
 #[derive(Debug, Clone, Args)]

@@ -1,13 +1,15 @@
 //! Everything that is looked at, asked of the server: a list of each kind, all at once.
 
-use anyhow::Context as _;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
 use http::StatusCode;
 use keyward_check::{State, World};
 use keyward_resource::{KINDS, Kind};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::client::{Client, ClientError, Collection};
+use crate::client::{Client, ClientError, Collection, USUAL_NAMESPACE};
 
 /// Objects in a page of a list.
 const PAGE: &str = "1000";
@@ -22,6 +24,8 @@ pub(super) struct Gatherer {
     pub(super) secrets: bool,
     pub(super) all_secrets: bool,
     pub(super) proxies: bool,
+    /// The namespace of the installation, if somebody names it.
+    pub(super) namespace: Option<String>,
 }
 
 /// What was said.
@@ -49,7 +53,7 @@ async fn list(client: Client, kind: &'static Kind, enough: usize) -> Result<List
         if !token.is_empty() {
             pairs.push(("continue", &token));
         }
-        let mut page = match client.get(&collection.query(&pairs)).await {
+        let mut page = match client.patiently(&collection.query(&pairs), Duration::ZERO).await {
             Ok(answer) => answer.body,
             Err(ClientError::Refused { refusal, .. }) if refusal.code == StatusCode::FORBIDDEN => {
                 return Ok(Listed::Refused(refusal.message));
@@ -70,7 +74,7 @@ async fn list(client: Client, kind: &'static Kind, enough: usize) -> Result<List
 // === impl Gatherer ===
 
 impl Gatherer {
-    /// Asks for everything.
+    /// Asks for everything. It is an error where whoever asks may see nothing of it.
     pub(super) async fn gather(&self) -> anyhow::Result<Gathered> {
         let state = if self.proxies { Some(self.state().await?) } else { None };
         let mut lists = JoinSet::new();
@@ -79,12 +83,18 @@ impl Gatherer {
             let enough = if kind.is_confidential() && !self.all_secrets { MANY } else { usize::MAX };
             lists.spawn(async move { list(client, kind, enough).await.map(|listed| (kind, listed)) });
         }
-        let namespace = state.as_ref().and_then(State::namespace).unwrap_or(super::NAMESPACE);
+        let says = || state.as_ref().and_then(State::namespace).unwrap_or(USUAL_NAMESPACE);
+        let namespace = self.namespace.as_deref().unwrap_or_else(says);
         let mut world = World::new(namespace);
+        let (mut refused, mut seen) = (None, false);
         while let Some(listed) = lists.join_next().await {
             match listed.context("a list could not be read")?? {
-                (kind, Listed::Refused(why)) => world.lacks(kind, why),
+                (kind, Listed::Refused(why)) => {
+                    refused.get_or_insert_with(|| why.clone());
+                    world.lacks(kind, why);
+                }
                 (kind, Listed::Items(items, more)) => {
+                    seen = true;
                     items.into_iter().for_each(|object| world.take(kind, object));
                     if more {
                         world.lacks_secrets();
@@ -92,11 +102,16 @@ impl Gatherer {
                 }
             }
         }
+        if let Some(why) = refused.filter(|_| !seen) {
+            bail!(
+                "{why}\nhint: a check looks at the objects of all namespaces, so the token must be of all of them"
+            );
+        }
         Ok(Gathered { world, state })
     }
 
     async fn state(&self) -> anyhow::Result<State> {
-        let answer = self.client.get(PROXIES).await?.body;
+        let answer = self.client.patiently(PROXIES, Duration::ZERO).await?.body;
         serde_json::from_value(answer).context("the server is of another version")
     }
 }

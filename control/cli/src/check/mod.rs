@@ -11,7 +11,7 @@ use keyward_check::{Choice, Outcome, PodSelector, SECTIONS, Section, Verdict, ch
 use tokio::time::{Instant, sleep, timeout_at};
 
 use self::gather::{Gathered, Gatherer};
-use crate::client::{Client, Environment, ServerArgs};
+use crate::client::{Client, Environment, ServerArgs, USUAL_NAMESPACE};
 use crate::ended::Ended;
 use crate::output::{Format, Output};
 use crate::slow;
@@ -27,7 +27,8 @@ Examples:
   # For programs; the exit code is the same:
   keyward check -o json | jq -r '.findings[] | .code + \" \" + .message'
 
-Exit codes: 0 no problems, 1 problems, 2 it could not run. docs/check.md lists the codes of problems.";
+Exit codes: 0 no problems, 1 problems, 2 it could not run. docs/check.md lists
+the codes of problems.";
 
 /// What is found once is looked at again after this, so that nothing counts that is over in a moment.
 const AGAIN: Duration = Duration::from_millis(250);
@@ -35,8 +36,6 @@ const AGAIN: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What the original product looks at too, and is not here.
 const ELSEWHERE: [&str; 3] = ["kube-gateway-classes", "kube-gateways", "kube-http-routes"];
-/// What the namespace of an installation is called, unless somebody says otherwise.
-const NAMESPACE: &str = "keyward-system";
 
 /// What is looked at.
 #[derive(Debug, Clone, Args)]
@@ -153,6 +152,7 @@ async fn look(args: &CheckArgs) -> anyhow::Result<Outcome> {
         secrets: !args.exclude.contains(&LeftOut(Some(Section::Secrets))),
         all_secrets: args.all_secrets,
         proxies: !args.read_only,
+        namespace: args.namespace.clone(),
     };
     let began = Instant::now();
     let first = gatherer.gather().await?;
@@ -174,7 +174,7 @@ async fn look(args: &CheckArgs) -> anyhow::Result<Outcome> {
 
 impl CheckArgs {
     fn judge(&self, gathered: &Gathered) -> Outcome {
-        let says = || gathered.state.as_ref().and_then(|state| state.namespace()).unwrap_or(NAMESPACE);
+        let says = || gathered.state.as_ref().and_then(|state| state.namespace()).unwrap_or(USUAL_NAMESPACE);
         let choice = Choice {
             namespace: self.namespace.as_deref().unwrap_or_else(says).to_owned(),
             namespaces: self.resource_namespaces.iter().cloned().collect(),

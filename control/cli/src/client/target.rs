@@ -21,7 +21,7 @@ mod tests;
 /// Where a server listens unless somebody said otherwise.
 const USUAL_SERVER: &str = "http://127.0.0.1:9080";
 /// The namespace of the installation.
-const USUAL_NAMESPACE: &str = "keyward-system";
+pub(crate) const USUAL_NAMESPACE: &str = "keyward-system";
 
 /// Which server is asked, and as whom.
 #[derive(Debug, Clone, Default, Args)]

@@ -39,7 +39,7 @@ impl Client {
             Ok(Text { status: stream.status, body })
         };
         let slow = |_| ClientError::Slow { server: self.server.clone(), limit: ANSWER_LIMIT };
-        tokio::time::timeout(ANSWER_LIMIT, all).await.map_err(slow)?
+        self.told(tokio::time::timeout(ANSWER_LIMIT, all)).await.map_err(slow)?
     }
 
     /// Asks for lines, which are answered for as long as somebody reads.
@@ -56,7 +56,7 @@ impl Client {
             Err(self.refused(status, Refusal::read(status, said)))
         };
         let slow = |_| ClientError::Slow { server: self.server.clone(), limit: ANSWER_LIMIT };
-        tokio::time::timeout(ANSWER_LIMIT, opened).await.map_err(slow)?
+        self.told(tokio::time::timeout(ANSWER_LIMIT, opened)).await.map_err(slow)?
     }
 
     /// What an answer of failure means.
@@ -81,6 +81,7 @@ impl Client {
         let answer = self.http.request(request).await;
         let answer = answer.map_err(|source| ClientError::of_connection(self.server.clone(), source))?;
         let (head, body) = answer.into_parts();
+        self.notice.compare(&self.server, &head.headers);
         Ok(Stream { status: head.status, server: self.server.clone(), headers: head.headers, body })
     }
 }

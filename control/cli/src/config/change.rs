@@ -16,10 +16,11 @@ Examples:
 pub(super) const EXAMPLES_OF_SET: &str = "\
 Examples:
   # A server with TLS, whose token stands in a file:
-  keyward config set-context production --server https://control.example:9080 --ca ca.crt \
---token-file production.token --namespace shop
+  keyward config set-context production --server https://control.example:9080 \\
+    --ca ca.crt --token-file production.token --namespace shop
 
-  # The first context is the current one; of one that is there, what is named changes:
+  # The first context is the current one; of one that is there, what is
+  # named changes:
   keyward config set-context production --namespace team
 
 The file is written anew: comments in it are lost.";

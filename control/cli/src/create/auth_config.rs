@@ -14,14 +14,16 @@ mod tests;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   # Keys with a label, in the header api-key:
-  keyward create authconfig keys --enable-apikey-auth --apikey-label-selector team=infra
+  keyward create authconfig keys --enable-apikey-auth \\
+    --apikey-label-selector team=infra
 
   # One key by its Secret, in another header:
-  keyward create authconfig partner --apikey-secret-name alice --apikey-secret-namespace keyward-system \
---apikey-header-name x-api-key
+  keyward create authconfig partner --apikey-secret-name alice \\
+    --apikey-secret-namespace keyward-system --apikey-header-name x-api-key
 
   # The plan of whoever calls, from the data of the Secret, for the upstream:
-  keyward create authconfig plans --apikey-label-selector tier=gold --apikey-headers-from-metadata x-plan=plan";
+  keyward create authconfig plans --apikey-label-selector tier=gold \\
+    --apikey-headers-from-metadata x-plan=plan";
 
 /// What the AuthConfig is to demand.
 #[derive(Debug, Clone, Args)]

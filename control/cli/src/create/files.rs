@@ -10,11 +10,13 @@ use crate::remote::RemoteArgs;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  # What is in a file; objects that are there already are told, and left as they are:
+  # What is in a file; objects that are there already are told, and left as
+  # they are:
   keyward create -f shop.yaml
 
   # What was printed and not created:
-  keyward create upstream static httpbin --static-hosts httpbin.org:80 --dry-run | keyward create -f -
+  keyward create upstream static httpbin --static-hosts httpbin.org:80 \\
+    --dry-run | keyward create -f -
 
 `keyward apply -f` creates as well, and changes what is there.
 

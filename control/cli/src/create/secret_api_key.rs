@@ -1,6 +1,6 @@
 //! `keyward create secret apikey`.
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use jiff::Timestamp;
 use keyward_resource::kinds::secret::{EXPIRES_FIELD, KEY_TYPE, NOT_BEFORE_FIELD};
@@ -8,23 +8,31 @@ use keyward_resource::{FieldError, admit, kind};
 use serde_json::{Map, Value, json};
 
 use crate::client::Manner;
+use crate::ended::Ended;
+use crate::get::Format;
 use crate::key::{Entry, ExpiryArgs, KeyArgs, Material, time, timestamp};
-use crate::output::{Format, Output, yaml};
+use crate::output::{Output, yaml};
 use crate::remote::RemoteArgs;
+use crate::shown::wanted;
 use crate::wait::WaitArgs;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  # Makes a key for alice, shows it once, and returns when every proxy worker accepts it:
-  keyward create secret apikey alice --apikey-generate --apikey-labels team=infra --wait
+  # Makes a key for alice, shows it once, and returns when every proxy
+  # worker accepts it:
+  keyward create secret apikey alice --apikey-generate \\
+    --apikey-labels team=infra --wait
 
-  # A key that exists already, from a file, valid for 90 days; only its SHA-256 is stored:
-  keyward create secret apikey bob --apikey-stdin --digest-only --expires-in 90d < bob.key
+  # A key that exists already, from a file, valid for 90 days; only its
+  # SHA-256 is stored:
+  keyward create secret apikey bob --apikey-stdin --digest-only \\
+    --expires-in 90d < bob.key
 
   # Prints the Secret as YAML, and creates nothing:
   keyward create secret apikey carol --apikey-generate --dry-run
 
-Exit codes: 0 created, 1 not created, 2 wrong usage, 3 created but not confirmed in time (--wait).";
+Exit codes: 0 created, 1 not created, 2 wrong usage, 3 created but not
+confirmed in time (--wait).";
 
 /// What the key is to be.
 #[derive(Debug, Clone, Args)]
@@ -84,6 +92,11 @@ fn mistakes(errors: &[FieldError]) -> String {
 pub(super) async fn run(args: &CreateArgs, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {
     let name = args.name.as_ref().or(args.name_flag.as_ref()).context("a name is needed")?;
     let remote = args.remote.connect()?;
+    if args.output == Some(Format::KubeYaml) && args.key.is_lost() && !args.dry_run {
+        let why = "a Secret with nothing but the SHA-256 of a key that is made here would be all that is shown of \
+                   it\nhint: -o yaml and -o json show the key beside it, once";
+        return Err(Ended::usage(anyhow!(why)));
+    }
     let material = args.key.material(&mut std::io::stdin())?;
     let object = args.object(&remote.namespace, name, &material, now)?;
     let kind = kind::by_name("Secret").context("Secret is a kind")?;
@@ -92,35 +105,41 @@ pub(super) async fn run(args: &CreateArgs, now: Timestamp, output: &mut Output) 
         Err(errors) => bail!(mistakes(&errors)),
     };
     if args.dry_run {
-        return match args.output {
-            Some(Format::Json) => output.data(serde_json::to_string_pretty(&object)?),
-            _ => output.data(yaml(&object)?),
-        };
+        return wanted(kind, object, args.output, now, output);
     }
     let place = remote.place(name);
     let manner = Manner { dry_run: false, wait: args.wait.limit() };
-    let answer = match remote.client.create(&place.collection().path(), &admitted, manner).await {
-        Err(error) if error.is_exists() => {
-            bail!("{error}\nhint: `keyward secret apikey rotate {name} --overlap 24h` gives it a new key")
-        }
-        answer => answer.map_err(|error| material.saved(error.into(), output))?,
+    let path = place.collection().path();
+    let creating = async {
+        remote.client.create(&path, &admitted, manner).await.map_err(|error| match error.is_exists() {
+            true => anyhow!(
+                "{error}\nhint: `keyward secret apikey rotate {name} --overlap 24h` gives it a new key"
+            ),
+            false => error.into(),
+        })
     };
+    let answer = material.kept(creating, output).await?;
     let made = material.made();
     match (args.output, made) {
-        (None | Some(Format::Table), Some(key)) => {
+        (None | Some(Format::Table | Format::Wide), Some(key)) => {
             output.note(format_args!("key {} of {place} is made; it is not shown again:", material.id()));
             output.data(key)?;
         }
-        (None | Some(Format::Table), None) => {
+        (None | Some(Format::Table | Format::Wide), None) => {
             output.note(format_args!("key {} of {place} is created", material.id()));
         }
+        // As it was sent, with the key: that of the server would hide it.
+        (Some(Format::KubeYaml), _) => output.data(yaml(&object)?)?,
         (Some(format), made) => {
             let entry = Entry::all_of(&answer.body, now).into_iter().next();
             let mut shown = serde_json::to_value(entry.context("the server answers with another Secret")?)?;
             if let Some(key) = made {
                 shown["key"] = key.into();
             }
-            output.show(format, &shown, String::new)?;
+            output.data(match format {
+                Format::Json => serde_json::to_string_pretty(&shown)?,
+                _ => yaml(&shown)?,
+            })?;
         }
     }
     Ok(args.wait.tell(&answer, output)?)

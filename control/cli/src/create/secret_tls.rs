@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, anyhow};
 use clap::Args;
 use jiff::Timestamp;
 use keyward_resource::kinds::secret::{ROOT_CA_FIELD, TLS_CERT_FIELD, TLS_KEY_FIELD, TLS_TYPE};
 use serde_json::{Map, Value, json};
 
 use super::draft::DraftArgs;
+use crate::ended::Ended;
 use crate::output::Output;
 
 pub(super) const EXAMPLES: &str = "\
@@ -62,11 +63,11 @@ impl TlsArgs {
                 content.insert(field.to_owned(), read(what, path)?.into());
             }
         }
-        ensure!(
-            !content.is_empty(),
-            "the Secret would hold nothing\nhint: --certchain and --privatekey name the files of a certificate, \
-             --rootca that of root certificates"
-        );
+        if content.is_empty() {
+            let why = "the Secret would hold nothing\nhint: --certchain and --privatekey name the files of a \
+                       certificate, --rootca that of root certificates";
+            return Err(Ended::usage(anyhow!(why)));
+        }
         let kind = if content.contains_key(TLS_CERT_FIELD) { TLS_TYPE } else { "Opaque" };
         Ok(json!({ "type": kind, "stringData": content }))
     }

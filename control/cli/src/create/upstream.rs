@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::draft::DraftArgs;
+use crate::ended::Ended;
 use crate::output::Output;
 
 #[cfg(test)]
@@ -19,9 +20,11 @@ Examples:
   keyward create upstream static httpbin --static-hosts httpbin.org:80
 
   # Several hosts, by HTTPS, as YAML that can be applied:
-  keyward create upstream static --name api --static-hosts 10.0.0.1:8443,10.0.0.2:8443 --static-outbound-tls --dry-run
+  keyward create upstream static --name api \\
+    --static-hosts 10.0.0.1:8443,10.0.0.2:8443 --static-outbound-tls --dry-run
 
-A host without a port has port 80. TLS is spoken when a port is 443, unless --static-outbound-tls says otherwise.";
+A host without a port has port 80. TLS is spoken when a port is 443, unless
+--static-outbound-tls says otherwise.";
 
 /// The kinds of upstreams.
 #[derive(Debug, Clone, Subcommand)]
@@ -100,6 +103,6 @@ fn fields(hosts: &[String], tls: Option<bool>) -> anyhow::Result<Value> {
 
 pub(super) async fn run(command: Command, now: Timestamp, output: &mut Output) -> anyhow::Result<()> {
     let Command::Static(args) = command;
-    let made = |_: &str| fields(&args.static_hosts, args.static_outbound_tls);
+    let made = |_: &str| fields(&args.static_hosts, args.static_outbound_tls).map_err(Ended::usage);
     args.draft.create("Upstream", made, now, output).await
 }

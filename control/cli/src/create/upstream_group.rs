@@ -13,7 +13,8 @@ use crate::output::Output;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   # Nine of ten requests to the old version, one to the new:
-  keyward create upstreamgroup shop --weighted-upstreams keyward-system.shop-v1=9,keyward-system.shop-v2=1";
+  keyward create upstreamgroup shop \\
+    --weighted-upstreams keyward-system.shop-v1=9,keyward-system.shop-v2=1";
 
 /// What the UpstreamGroup is to be.
 #[derive(Debug, Clone, Args)]

@@ -10,8 +10,10 @@ use crate::reference::Reference;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  # Everything that is asked of shop.example needs a key that the AuthConfig keys accepts:
-  keyward create virtualservice shop --domains shop.example,www.shop.example --authconfig keys
+  # Everything that is asked of shop.example needs a key that the
+  # AuthConfig keys accepts:
+  keyward create virtualservice shop --domains shop.example,www.shop.example \\
+    --authconfig keys
 
   # For all domains; routes are added one by one:
   keyward create virtualservice default

@@ -21,12 +21,15 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   keyward debug bundle
   keyward debug bundle -f /tmp/keyward.zip
-  keyward debug bundle --debug-port http://127.0.0.1:9091 --proxy-admin http://127.0.0.1:19000
+  keyward debug bundle --debug-port http://127.0.0.1:9091 \\
+    --proxy-admin http://127.0.0.1:19000
 
-Writes keyward-bundle-TIME.zip and prints its path. index.txt in it says what each part is, and why one could not be
-had. There is no API key, no token and no private key in it, and no value of a header that is added.
+Writes keyward-bundle-TIME.zip and prints its path. index.txt in it says what
+each part is, and why one could not be had. There is no API key, no token and
+no private key in it, and no value of a header that is added.
 
-Exit codes: 0 everything is in it, 1 something could not be had, or nothing at all.";
+Exit codes: 0 everything is in it, 1 something could not be had, or nothing at
+all.";
 
 /// What is asked of the server: paths, what the answers are called, and what they are.
 const SERVER: [Asked; 3] = [

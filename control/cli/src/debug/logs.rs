@@ -17,10 +17,10 @@ Examples:
   keyward debug logs
   keyward debug logs --errors-only
   keyward debug logs -f keyward-logs.txt
-  keyward debug logs --zip                  # keyward-logs-TIME.zip, a file a component
+  keyward debug logs --zip  # keyward-logs-TIME.zip, a file a component
 
-The last lines that the server has kept, 10,000 of each component at most. `keyward proxy logs -f` follows those of
-the proxy.";
+The last lines that the server has kept, 10,000 of each component at most.
+`keyward proxy logs -f` follows those of the proxy.";
 
 const PATH: &str = "/keyward/v1/logs";
 /// Whose logs there are.

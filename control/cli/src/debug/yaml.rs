@@ -14,9 +14,11 @@ Examples:
   keyward debug yaml -f keyward.yaml
   keyward debug yaml -n team | less
 
-All objects of every kind and namespace, without what the server wrote beside them, so that the file can be applied.
-Secrets are there as comments, without their contents, and so are objects that add headers, or name somebody in a URI,
-without the values: those may be credentials. So are Proxies, which the server writes itself.";
+All objects of every kind and namespace, without what the server wrote beside
+them, so that the file can be applied. Secrets are there as comments, without
+their contents, and so are objects that add headers, or name somebody in a URI,
+without the values: those may be credentials. So are Proxies, which the server
+writes itself.";
 
 /// What is written, and where.
 #[derive(Debug, Clone, Args)]

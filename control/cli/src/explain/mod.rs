@@ -25,20 +25,24 @@ use self::send::{SendArgs, Sent};
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   keyward explain --host site.example --path /orders
-  # With a key, which stands in no history and is not sent to the control server:
+  # With a key, which stands in no history and is not sent to the control
+  # server:
   keyward explain --host site.example --path /orders --key-stdin < alice.key
-  keyward explain --host site.example --path /orders -X POST --header 'x-team: a' -o json
+  keyward explain --host site.example --path /orders -X POST \\
+    --header 'x-team: a' -o json
   # A listener with TLS, and one of several Gateways:
   keyward explain --host site.example --path / --tls --gateway public
   # Sends the request too, and compares:
-  keyward explain --host site.example --path /orders --key-stdin --send < alice.key
+  keyward explain --host site.example --path /orders --key-stdin --send \\
+    < alice.key
 
-It is worked out from what the proxy is served, by the code that the filter runs, and the clock of this machine.
-Clients are not told why they are denied: what --send compares is the status, and whether it is the gateway that
-refuses.
+It is worked out from what the proxy is served, by the code that the filter
+runs, and the clock of this machine. Clients are not told why they are denied:
+what --send compares is the status, and whether it is the gateway that refuses.
 
-Exit codes: 0 allowed, or answered by the gateway without being refused; 4 denied; 5 no route; 6 sent, and answered
-otherwise than explained; 7 it cannot be told; 1 it failed, 2 usage.";
+Exit codes: 0 allowed, or answered by the gateway without being refused; 4
+denied; 5 no route; 6 sent, and answered otherwise than explained; 7 it cannot
+be told; 1 it failed, 2 usage.";
 
 const SERVED: &str = "/keyward/v1/served";
 const SYNC: &str = "/keyward/v1/sync";
@@ -151,7 +155,7 @@ pub(crate) async fn run(args: &ExplainArgs, now: Timestamp, output: &mut Output)
     let remote = args.remote.connect()?;
     let role = match args.proxy.contains('~') {
         true => args.proxy.clone(),
-        false => format!("{}~{}", remote.namespace, args.proxy),
+        false => format!("{}~{}", args.remote.installation().await?, args.proxy),
     };
     let served: Value = remote.client.get(&query(SERVED, &[("role", &role)])).await?.body;
     let served = Served::read(&served)?;

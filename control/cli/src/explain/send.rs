@@ -18,6 +18,7 @@ use keyward_filter_core::request::{UNAUTHORIZED, UNAVAILABLE};
 use serde::Serialize;
 
 use crate::client::gateway_connector;
+use crate::slow;
 
 /// Headers that say nothing, and those of the filter's answers.
 const OF_EVERY_ANSWER: [&str; 6] =
@@ -172,7 +173,8 @@ impl SendArgs {
             status: answer.map(|answer| answer.status),
             difference: difference(explanation, answer),
         };
-        let answered = tokio::time::timeout(LIMIT, client.request(message)).await;
+        let answered = tokio::time::timeout(LIMIT, client.request(message));
+        let answered = slow::told(&format!("waiting for {url}"), answered).await;
         match answered.with_context(|| format!("{url} does not answer within {} s", LIMIT.as_secs()))? {
             Ok(response) => Ok(told(Some(&answer(response.status().as_u16(), response.headers())))),
             // Where there is to be no connection, there is none.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Read;
 use std::str::FromStr;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, anyhow, ensure};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use clap::Args;
@@ -15,6 +15,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::id_of;
 use crate::client::ClientError;
+use crate::ended::Ended;
+use crate::ends::Ends;
 use crate::hex::hex;
 use crate::output::Output;
 
@@ -35,13 +37,16 @@ pub(crate) struct KeyArgs {
     apikey_generate: bool,
 
     /// The SHA-256 of a key that exists elsewhere, in 64 hexadecimal digits.
-    #[arg(long, value_name = "HEX", value_parser = digest)]
-    apikey_sha256: Option<String>,
+    #[arg(long, value_name = "HEX")]
+    apikey_sha256: Option<Text>,
 
     /// Stores the SHA-256 of the key and not the key itself: nobody can read it back.
     #[arg(long)]
     digest_only: bool,
 }
+
+/// What is said before a key of which nobody knows whether it is stored.
+const UNCLEAR: &str = "whether it is stored is not known; if it is, this is the key, not shown again:";
 
 /// An argument that cannot be printed.
 #[derive(Clone)]
@@ -56,9 +61,12 @@ pub(crate) struct Material {
     made: Option<String>,
 }
 
-fn digest(text: &str) -> Result<String, String> {
+/// What is no digest is not told: it may be the key.
+fn digest(Text(text): &Text) -> anyhow::Result<String> {
     let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_digest { Ok(text.to_ascii_lowercase()) } else { Err("it is not 64 hexadecimal digits".to_owned()) }
+    let why = "what --apikey-sha256 says is not 64 hexadecimal digits\nhint: it takes the SHA-256 of a key; a key \
+               itself is for --apikey-stdin, and with --digest-only nothing but its SHA-256 is stored";
+    if is_digest { Ok(text.to_ascii_lowercase()) } else { Err(Ended::usage(anyhow!(why))) }
 }
 
 /// The SHA-256 of a key.
@@ -74,6 +82,11 @@ impl KeyArgs {
         self.apikey.is_none() && !self.apikey_stdin && !self.apikey_generate && self.apikey_sha256.is_none()
     }
 
+    /// Whether a key is made that the Secret does not hold.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.digest_only && self.apikey.is_none() && !self.apikey_stdin && self.apikey_sha256.is_none()
+    }
+
     /// The same, and a key is made where nothing says where it comes from.
     pub(crate) fn or_generated(&self, digest_only: bool) -> Self {
         let apikey_generate = self.apikey_generate || self.is_silent();
@@ -82,13 +95,14 @@ impl KeyArgs {
 
     /// The key. As in the original product, one that is given wins over one that is to be made.
     pub(crate) fn material(&self, input: &mut impl Read) -> anyhow::Result<Material> {
-        if let Some(digest) = &self.apikey_sha256 {
+        if let Some(text) = &self.apikey_sha256 {
+            let digest = digest(text)?;
             let mut sha256 = [0; 32];
             let (pairs, _) = digest.as_bytes().as_chunks::<2>();
             for (to, pair) in sha256.iter_mut().zip(pairs) {
                 *to = u8::from_str_radix(std::str::from_utf8(pair)?, 16)?;
             }
-            let entry = (DIGEST_FIELD, digest.clone().into_bytes());
+            let entry = (DIGEST_FIELD, digest.into_bytes());
             return Ok(Material { entry, sha256, made: None });
         }
         let (key, made) = match &self.apikey {
@@ -100,10 +114,11 @@ impl KeyArgs {
                 let key = generated::make(random);
                 (key.clone().into_bytes(), Some(key))
             }
-            None => bail!(
-                "no key is provided, and none is to be generated\nhint: --apikey-generate makes one; --apikey, \
-                 --apikey-stdin and --apikey-sha256 take yours"
-            ),
+            None => {
+                let why = "no key is provided, and none is to be generated\nhint: --apikey-generate makes one; \
+                           --apikey, --apikey-stdin and --apikey-sha256 take yours";
+                return Err(Ended::usage(anyhow!(why)));
+            }
         };
         ensure!(!key.is_empty(), "the key is empty");
         ensure!(key.len() <= MAX_KEY_LEN, "the key is longer than {MAX_KEY_LEN} bytes");
@@ -144,13 +159,33 @@ impl Material {
 
     /// Where it is not clear whether the key has come to be: shows one that was made here, as nobody else has
     /// it. The error stays what it is.
-    pub(crate) fn saved(&self, error: anyhow::Error, output: &mut Output) -> anyhow::Error {
+    fn saved(&self, error: anyhow::Error, output: &mut Output) -> anyhow::Error {
         let is_unclear = error.downcast_ref::<ClientError>().is_some_and(ClientError::is_unclear);
         if let Some(key) = self.made.as_ref().filter(|_| is_unclear) {
-            output.note("whether it is stored is not known; if it is, this is the key, not shown again:");
+            output.note(UNCLEAR);
             return output.data(key).err().unwrap_or(error);
         }
         error
+    }
+
+    /// Waits for the answer to a change that gives somebody this key. Whoever is told to end meanwhile shows a
+    /// key that was made here before: it may be stored, and nobody else has it.
+    pub(crate) async fn kept<T, E: Into<anyhow::Error>>(
+        &self,
+        changing: impl Future<Output = Result<T, E>>,
+        output: &mut Output,
+    ) -> anyhow::Result<T> {
+        let Some(key) = &self.made else { return changing.await.map_err(Into::into) };
+        let mut ends = Ends::new()?;
+        tokio::select! {
+            biased;
+            changed = changing => changed.map_err(|error| self.saved(error.into(), output)),
+            end = ends.any() => {
+                output.note(UNCLEAR);
+                output.data(key)?;
+                Err(Ended::told(end.code()))
+            }
+        }
     }
 
     /// The name of the entry that it is stored in.

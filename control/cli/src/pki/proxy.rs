@@ -18,10 +18,12 @@ const PORT: u16 = 9977;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  # A folder with all that an Envoy on another machine needs; it will lie in /etc/keyward there:
+  # A folder with all that an Envoy on another machine needs; it will lie
+  # in /etc/keyward there:
   keyward pki proxy edge --server control.example:9977 --install /etc/keyward
 
-  # A new certificate for the same proxy; its Envoy takes it up when the folder is copied:
+  # A new certificate for the same proxy; its Envoy takes it up when the
+  # folder is copied:
   keyward pki proxy edge --renew";
 
 /// Which proxy.

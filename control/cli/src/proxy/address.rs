@@ -3,10 +3,11 @@
 use anyhow::{Context as _, bail};
 use clap::Args;
 use http::Uri;
+use keyward_resource::kind;
 use serde_json::Value;
 
 use super::admin::NameArgs;
-use super::served::Served;
+use crate::client::Place;
 use crate::output::Output;
 
 pub(super) const EXAMPLES: &str = "\
@@ -36,11 +37,10 @@ struct Listens {
     port: u64,
 }
 
+/// A listener, as a Proxy object has it.
 fn listens(listener: &Value, control: &str) -> Option<Listens> {
-    let address = &listener["address"]["socketAddress"];
-    let (host, port) = (address["address"].as_str()?, address["portValue"].as_u64()?);
-    let chains = listener["filterChains"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_tls = chains.iter().any(|chain| !chain["transportSocket"].is_null());
+    let (host, port) = (listener["bindAddress"].as_str()?, listener["bindPort"].as_u64()?);
+    let is_tls = listener["sslConfigurations"].as_array().is_some_and(|all| !all.is_empty());
     let everywhere = host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_unspecified());
     let host = if everywhere { control } else { host };
     let host =
@@ -79,9 +79,12 @@ async fn find(args: &AddressArgs, output: &mut Output) -> anyhow::Result<Listens
     let server = args.name.remote.target()?.server;
     let control = server.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
     let control = control.unwrap_or_else(|| "127.0.0.1".to_owned());
-    let served = Served::ask(&args.name).await?;
-    let mut all: Vec<Listens> =
-        served.listeners.iter().filter_map(|listener| listens(listener, &control)).collect();
+    // Everybody who may read objects may ask for this one; what is told to proxies is for admins.
+    let kind = kind::by_name("Proxy").context("Proxy is a kind")?;
+    let place = Place::of(kind, &args.name.remote.installation().await?, &args.name.name);
+    let proxy = args.name.remote.connect()?.object(&place).await?;
+    let listeners = proxy["spec"]["listeners"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut all: Vec<Listens> = listeners.iter().filter_map(|listener| listens(listener, &control)).collect();
     all.sort_by_key(|listens| listens.port);
     let chosen = choose(&all, args.port.as_deref(), &args.name.name)?;
     let same = all.iter().filter(|it| it.scheme == chosen.scheme && **it != chosen);
@@ -115,11 +118,8 @@ mod tests {
     use super::*;
 
     fn listener(address: &str, port: u16, tls: bool) -> Value {
-        let chain = if tls { json!({ "transportSocket": { "name": "tls" } }) } else { json!({}) };
-        json!({
-            "address": { "socketAddress": { "address": address, "portValue": port } },
-            "filterChains": [chain],
-        })
+        let terms = if tls { json!([{ "secretRef": { "name": "tls" } }]) } else { json!([]) };
+        json!({ "bindAddress": address, "bindPort": port, "sslConfigurations": terms })
     }
 
     #[test]

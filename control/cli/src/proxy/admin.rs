@@ -40,7 +40,6 @@ pub(crate) struct AdminArgs {
 pub(crate) struct Admin {
     client: Client,
     url: String,
-    role: String,
 }
 
 /// The scheme and the host of a URL.
@@ -68,8 +67,8 @@ fn words(body: &str) -> String {
 
 impl NameArgs {
     /// The role of the proxy: `<namespace>~<name>`.
-    pub(crate) fn role(&self) -> Result<String, ClientError> {
-        Ok(format!("{}~{}", self.remote.target()?.namespace, self.name))
+    pub(crate) async fn role(&self) -> Result<String, ClientError> {
+        Ok(format!("{}~{}", self.remote.installation().await?, self.name))
     }
 }
 
@@ -82,8 +81,7 @@ impl AdminArgs {
         let named = self.admin.clone().or_else(|| std::env::var(ADMIN).ok().filter(|url| !url.is_empty()));
         let url = named.unwrap_or_else(|| usual(&server.server));
         let target = server.beside(&url)?;
-        let role = format!("{}~{}", target.namespace, self.proxy.name);
-        Ok(Admin { client: Client::new(&target)?, url: target.server, role })
+        Ok(Admin { client: Client::new(&target)?, url: target.server })
     }
 
     /// The admin that is meant, once it is known to be that of this proxy.
@@ -91,8 +89,10 @@ impl AdminArgs {
         let admin = self.connect()?;
         let info: Value = serde_json::from_str(&admin.get("/server_info").await?).unwrap_or_default();
         let role = info["node"]["metadata"]["role"].as_str().unwrap_or_default();
-        if !role.is_empty() && role != admin.role {
-            let (namespace, name) = role.split_once('~').unwrap_or(("", role));
+        let (namespace, name) = role.split_once('~').unwrap_or(("", role));
+        let is_meant =
+            name == self.proxy.name && self.proxy.remote.named().is_none_or(|named| named == namespace);
+        if !role.is_empty() && !is_meant {
             bail!(
                 "what answers at {} is the proxy {name} of {namespace}, not {}\nhint: --proxy-admin or {ADMIN} names \
                  the admin of another proxy; -n {namespace} --name {name} means this one",

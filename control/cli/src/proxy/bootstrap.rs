@@ -9,16 +9,19 @@ use keyward_bootstrap::{BootstrapOptions, Endpoint};
 use serde_json::Value;
 
 use super::admin::AdminArgs;
+use crate::client::USUAL_NAMESPACE;
 use crate::output::{Document, Output};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  keyward proxy bootstrap                    # what the supervised proxy runs with
+  keyward proxy bootstrap  # what the supervised proxy runs with
   keyward proxy bootstrap --for 10.0.0.1:9977 --name edge-1 > bootstrap.json
-  keyward proxy bootstrap --for control.example:9977 --name edge-1 --certificates /etc/envoy/keyward -o yaml
+  keyward proxy bootstrap --for control.example:9977 --name edge-1 \\
+    --certificates /etc/envoy/keyward -o yaml
 
-With --for nothing is asked: what is printed is for an Envoy elsewhere, that reaches the gRPC port of the control
-server there. Off the machine of the control server a proxy needs certificates, which `keyward pki proxy` makes
+With --for nothing is asked: what is printed is for an Envoy elsewhere, that
+reaches the gRPC port of the control server there. Off the machine of the
+control server a proxy needs certificates, which `keyward pki proxy` makes
 together with such a file.";
 
 /// The gRPC port unless something else is said.
@@ -86,9 +89,11 @@ fn made(args: &BootstrapArgs, control: Endpoint) -> anyhow::Result<Value> {
         text.with_context(|| format!("--certificates {} is not UTF-8", folder.display()))
     };
     let name = &args.admin.proxy.name;
+    // Nobody is asked: it may be made where no server is reached.
+    let namespace = args.admin.proxy.remote.named().unwrap_or(USUAL_NAMESPACE);
     Ok(keyward_bootstrap::bootstrap(&BootstrapOptions {
         node_id: args.node_id.clone().unwrap_or_else(|| name.clone()),
-        role: args.admin.proxy.role()?,
+        role: format!("{namespace}~{name}"),
         control,
         admin: args.admin_address.into(),
         certificates: args.certificates.as_ref().map(folder).transpose()?,

@@ -17,11 +17,13 @@ use crate::output::{Format, Output, Table};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   keyward proxy diff
-  keyward proxy diff --all -o json | jq -r '.resources[] | select(.state != \"Same\") | .name'
+  keyward proxy diff --all -o json \\
+    | jq -r '.resources[] | select(.state != \"Same\") | .name'
 
-Compares what the control server serves with what the proxy reports in its configuration dump, resource by
-resource: Same, Missing (the proxy does not have it), Stale (it has another version), Extra (it has what is not
-served any more). A proxy that has just been told something needs a moment.
+Compares what the control server serves with what the proxy reports in its
+configuration dump, resource by resource: Same, Missing (the proxy does not
+have it), Stale (it has another version), Extra (it has what is not served any
+more). A proxy that has just been told something needs a moment.
 
 Exit codes: 0 all the same, 1 could not be compared, 2 something differs.";
 

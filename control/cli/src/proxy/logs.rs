@@ -15,8 +15,9 @@ Examples:
   keyward proxy logs -f --no-level-change    # at whatever level it is
   keyward proxy logs --errors-only
 
-With -f the server raises the log level of the proxy, and puts it back to what it was when the last one who follows
-ends, however that happens. What writes whole requests stays at info, so that no API key is in the log.";
+With -f the server raises the log level of the proxy, and puts it back to what
+it was when the last one who follows ends, however that happens. What writes
+whole requests stays at info, so that no API key is in the log.";
 
 const PATH: &str = "/keyward/v1/logs";
 /// In which the server says at which level the proxy logs meanwhile, or why not.

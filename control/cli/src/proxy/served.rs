@@ -29,7 +29,7 @@ impl Served {
     /// Asks for what a proxy is told.
     pub(super) async fn ask(name: &NameArgs) -> anyhow::Result<Self> {
         let target = name.remote.target()?;
-        let role = name.role()?;
+        let role = name.role().await?;
         let answer = Client::new(&target)?.get(&query(PATH, &[("role", &role)])).await?;
         serde_json::from_value(answer.body)
             .map_err(|_| anyhow::anyhow!("{} says what this version does not understand", target.server))

@@ -10,10 +10,11 @@ use crate::output::{Document, Output, yaml};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   keyward proxy served-config
-  keyward proxy served-config --name gateway-proxy -o json | jq '.clusters[].name'
+  keyward proxy served-config --name gateway-proxy -o json \\
+    | jq '.clusters[].name'
 
-What the control server serves to the proxies of this name. `keyward proxy diff` compares it with what a proxy
-reports.";
+What the control server serves to the proxies of this name. `keyward proxy
+diff` compares it with what a proxy reports.";
 
 /// What is shown.
 #[derive(Debug, Clone, Args)]

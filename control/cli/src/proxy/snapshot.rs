@@ -8,15 +8,15 @@ use jiff::Timestamp;
 use super::admin::AdminArgs;
 use crate::output::Output;
 use crate::save::{self, Existing};
-use crate::slow;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   keyward proxy snapshot
   keyward proxy snapshot --include-eds=false --directory /tmp
 
-Writes keyward-proxy-snapshot-NAMESPACE-NAME-TIME.zip with server_info.json, config.json, stats.txt, clusters.txt
-and listeners.txt, and prints its path. There is no API key and no private key in it.";
+Writes keyward-proxy-snapshot-NAMESPACE-NAME-TIME.zip with server_info.json,
+config.json, stats.txt, clusters.txt and listeners.txt, and prints its path.
+There is no API key and no private key in it.";
 
 /// What is in it: names, and the paths of the admin.
 const PARTS: [(&str, &str); 5] = [
@@ -54,10 +54,10 @@ pub(super) async fn run(args: &SnapshotArgs, now: Timestamp, output: &mut Output
     for (name, path) in PARTS {
         let with_eds = path == "/config_dump" && args.include_eds;
         let path = if with_eds { "/config_dump?include_eds" } else { path };
-        let said = slow::told(&format!("reading {path}"), admin.get(path)).await?;
+        let said = admin.get(path).await?;
         parts.push((name.to_owned(), said));
     }
-    let namespace = args.admin.proxy.remote.target()?.namespace;
+    let namespace = args.admin.proxy.remote.installation().await?;
     let path = args.directory.join(name(&namespace, &args.admin.proxy.name, now));
     save::zip(&path, Existing::Kept, &parts)?;
     output.data(path.display())

@@ -15,12 +15,16 @@ mod tests;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   keyward proxy status
-  keyward proxy status -o json | jq '.proxies[].workers[] | select(.state != \"Synced\")'
+  keyward proxy status -o json \\
+    | jq '.proxies[].workers[] | select(.state != \"Synced\")'
 
-The first table says how each type of configuration stands, and for how long: SYNCED, STALE while the proxy has not
-answered to what is newer, NOT SENT, or NACKED, with the proxy's own words below. The second one is about keys: each worker of a
-proxy (its main thread is one) with the filter that it runs, the newest revision of which it holds all keys, for
-how long it has lacked newer ones, and when it last acknowledged any. -o json has the version of each key table.";
+The first table says how each type of configuration stands, and for how long:
+SYNCED, STALE while the proxy has not answered to what is newer, NOT SENT, or
+NACKED, with the proxy's own words below. The second one is about keys: each
+worker of a proxy (its main thread is one) with the filter that it runs, the
+newest revision of which it holds all keys, for how long it has lacked newer
+ones, and when it last acknowledged any. -o json has the version of each key
+table.";
 
 /// Says how the workers of each proxy stand.
 const WORKERS: &str = "/keyward/v1/sync";

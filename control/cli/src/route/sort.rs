@@ -19,9 +19,10 @@ Examples:
 
   keyward route sort --name shop
 
-The order: exact paths, then regular expressions, then prefixes; of each the longer path first; of the same path
-the one with more conditions on methods, headers and query parameters. Others stay in their order. A route with
-several matchers stands where the most exact of them does.";
+The order: exact paths, then regular expressions, then prefixes; of each the
+longer path first; of the same path the one with more conditions on methods,
+headers and query parameters. Others stay in their order. A route with several
+matchers stands where the most exact of them does.";
 
 /// Whose routes.
 #[derive(Debug, Clone, Args)]

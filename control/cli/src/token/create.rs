@@ -15,7 +15,8 @@ Examples:
   keyward token create --role admin > admin.token
 
   # One that reads a namespace, for 30 days:
-  keyward token create --role viewer --namespace team --expires 30d --name dashboard";
+  keyward token create --role viewer --namespace team --expires 30d \\
+    --name dashboard";
 
 /// What the token is to be.
 #[derive(Debug, Clone, Args)]

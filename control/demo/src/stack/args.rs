@@ -16,6 +16,17 @@ mod tests;
 /// The data folder where none is named.
 pub(super) const DEFAULT_DATA: &str = ".keyward";
 
+const UP_EXAMPLES: &str = "\
+Examples:
+  # Everything, until Ctrl-C:
+  keyward demo up
+
+  # In the background, on other ports:
+  keyward demo up --detach --gateway-port 8000 --rest-port 9000";
+const DOWN_EXAMPLES: &str = "\
+Examples:
+  keyward demo down";
+
 /// Starts and stops the whole demonstration: control server, Envoy and an echo upstream.
 #[derive(Debug, Clone, Args)]
 pub struct DemoArgs {
@@ -28,8 +39,10 @@ pub struct DemoArgs {
 #[derive(Debug, Clone, Subcommand)]
 pub enum DemoCommand {
     /// Start everything, wait until the gateway answers right, and show the logs until Ctrl-C.
+    #[command(after_help = UP_EXAMPLES)]
     Up(UpArgs),
     /// Stop everything that `up` started on the same data folder.
+    #[command(after_help = DOWN_EXAMPLES)]
     Down(DownArgs),
     /// Run a command of this program that ends when its parent ends.
     #[command(hide = true)]

@@ -4,7 +4,7 @@ use keyward_resource::kind;
 use keyward_resource::kinds::route::PathMatcher;
 use serde_json::{Value, json};
 
-use super::{Action, Auth, Listener, Proxy, Route, VirtualHost};
+use super::{Action, Auth, ChainTls, Listener, Proxy, Route, VirtualHost};
 
 /// An object without a spec.
 #[must_use]
@@ -24,12 +24,22 @@ pub fn object(role: &str, proxy: &Proxy) -> Option<Value> {
 
 fn listener(listener: &Listener) -> Value {
     let hosts: Vec<Value> = listener.virtual_hosts().map(|host| virtual_host(host)).collect();
-    json!({
+    let mut shown = json!({
         "name": listener.name,
         "bindAddress": listener.address.ip().to_string(),
         "bindPort": listener.address.port(),
         "httpListener": { "virtualHosts": hosts },
-    })
+    });
+    let tls: Vec<Value> = listener.chains.iter().filter_map(|chain| chain.tls.as_ref()).map(ssl).collect();
+    if !tls.is_empty() {
+        shown["sslConfigurations"] = tls.into();
+    }
+    shown
+}
+
+/// Which server names a certificate is for; none where it is for all.
+fn ssl(tls: &ChainTls) -> Value {
+    if tls.server_names.is_empty() { json!({}) } else { json!({ "sniDomains": tls.server_names }) }
 }
 
 fn virtual_host(host: &VirtualHost) -> Value {

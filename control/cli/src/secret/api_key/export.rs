@@ -22,9 +22,9 @@ Examples:
   keyward secret apikey export --all-namespaces > keys.csv
   keyward secret apikey export -n team -l tier=gold --format jsonl > gold.jsonl
 
-Keys stand there as their SHA-256, of which an import makes keys that are valid as before.
---with-keys writes the keys themselves, where they are stored. `keyward secret apikey import` reads
-the output, and says what its columns are.";
+Keys stand there as their SHA-256, of which an import makes keys that are valid
+as before. --with-keys writes the keys themselves, where they are stored.
+`keyward secret apikey import` reads the output, and says what its columns are.";
 
 /// How many lines are written at a time.
 const CHUNK: usize = 1000;

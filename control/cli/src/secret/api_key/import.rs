@@ -34,18 +34,20 @@ use write::{Manners, Writer};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  # Checks the file, and asks the server what would come of it; nothing is written:
+  # Checks the file, and asks the server what would come of it; nothing is
+  # written:
   keyward secret apikey import keys.csv --dry-run
 
-  # Creates what is not there yet, and returns when every proxy worker holds the keys:
+  # Creates what is not there yet, and returns when every proxy worker
+  # holds the keys:
   keyward secret apikey import keys.csv -n team --wait=30s
 
   # From another installation, with what differs overwritten:
   keyward secret apikey export -A --context old > keys.csv
   keyward secret apikey import keys.csv --context new --replace
 
-The file has a row for each Secret. CSV begins with a line of headings; a JSON line has fields of
-the same names:
+The file has a row for each Secret. CSV begins with a line of headings; a JSON
+line has fields of the same names:
   name             the name of the Secret, which is the identity
   namespace        where it is [default: -n, or that of the context]
   labels           such as \"team=infra,tier=gold\"; in JSON also an object
@@ -53,18 +55,20 @@ the same names:
   api-key-sha256   its SHA-256 in 64 hexadecimal digits
   expires-at, not-before, disabled,
   previous-api-key, previous-api-key-sha256, previous-expires-at
-Any other column is an entry of its data, which an AuthConfig can put into headers. data:NAME is
-one whatever its name is, and NAME:base64 holds what is no text. An empty cell of CSV is an entry
-that is not there.
+Any other column is an entry of its data, which an AuthConfig can put into
+headers. data:NAME is one whatever its name is, and NAME:base64 holds what is
+no text. An empty cell of CSV is an entry that is not there.
 
-With any mistake in the file nothing is written at all. The same command goes on with a run that
-was interrupted. What is there with another content is told and left as it is, without --replace.
+With any mistake in the file nothing is written at all. The same command goes
+on with a run that was interrupted. What is there with another content is told
+and left as it is, without --replace.
 
-A key that stands in the file twice, or that another Secret holds already, is a mistake without
---allow-shared-keys: who held a key first has it, and nobody else.
+A key that stands in the file twice, or that another Secret holds already, is a
+mistake without --allow-shared-keys: who held a key first has it, and nobody
+else.
 
-Exit codes: 0 all rows are there as the file says, 1 not all, or a mistake, 2 wrong usage, 3 all are
-there but not confirmed in time (--wait).";
+Exit codes: 0 all rows are there as the file says, 1 not all, or a mistake, 2
+wrong usage, 3 all are there but not confirmed in time (--wait).";
 
 /// How many Secrets are written at a time.
 const USUAL_CONCURRENCY: u16 = 64;

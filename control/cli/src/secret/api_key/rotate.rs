@@ -31,11 +31,14 @@ Examples:
   # Back to the key before, while it is valid:
   keyward secret apikey rotate alice --apikey-stdin < old.key
 
-The identity, its labels and its metadata stay. The command returns when the new key works; with --wait, when
-every worker of every connected proxy has confirmed it. A rotation within the overlap of another one ends the
-oldest key at once: never are more than two valid. The new key has the expiry of the old one unless told.
+The identity, its labels and its metadata stay. The command returns when the
+new key works; with --wait, when every worker of every connected proxy has
+confirmed it. A rotation within the overlap of another one ends the oldest key
+at once: never are more than two valid. The new key has the expiry of the old
+one unless told.
 
-Exit codes: 0 rotated, 1 not rotated, 2 wrong usage, 3 rotated but not confirmed in time (--wait).";
+Exit codes: 0 rotated, 1 not rotated, 2 wrong usage, 3 rotated but not
+confirmed in time (--wait).";
 
 /// How long it is waited for the new key to work where nobody says how long.
 const USUAL_WAIT: Duration = Duration::from_secs(5);
@@ -83,14 +86,12 @@ pub(super) async fn run(args: &RotateArgs, now: Timestamp, output: &mut Output) 
     let mut notes = Vec::new();
     let wait = change.wait.or_leniently(USUAL_WAIT);
     let manner = Manner { wait: (!change.dry_run).then_some(wait.limit()).flatten(), ..change.manner() };
-    let answer = found
-        .change(&remote, &place, manner, |found| {
-            let plan = args.plan(found, &material, now)?;
-            notes = plan.notes;
-            Ok(plan.patch)
-        })
-        .await
-        .map_err(|error| material.saved(error, output))?;
+    let changing = found.change(&remote, &place, manner, |found| {
+        let plan = args.plan(found, &material, now)?;
+        notes = plan.notes;
+        Ok(plan.patch)
+    });
+    let answer = material.kept(changing, output).await?;
     for note in notes {
         output.note(note);
     }

@@ -13,8 +13,8 @@ Examples:
   keyward secret apikey disable alice --wait
   keyward secret apikey enable alice --wait=10s -n team
 
-All keys of the identity are concerned, the one before a rotation too. To its client a disabled key is as good as
-an unknown one: 401.";
+All keys of the identity are concerned, the one before a rotation too. To its
+client a disabled key is as good as an unknown one: 401.";
 
 /// Which key.
 #[derive(Debug, Clone, Args)]

@@ -16,7 +16,8 @@ Examples:
   keyward secret apikey unused --since 30d --all-namespaces
   keyward secret apikey unused --since 1y -o json | jq -r '.[].identity'
 
-A key counts as unused when it is older than that and no proxy has accepted it since.";
+A key counts as unused when it is older than that and no proxy has accepted it
+since.";
 
 /// Which keys.
 #[derive(Debug, Clone, Args)]

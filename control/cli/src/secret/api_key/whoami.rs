@@ -14,11 +14,13 @@ use crate::remote::RemoteArgs;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  # From standard input, so that the key stands in no history and no list of processes:
+  # From standard input, so that the key stands in no history and no list
+  # of processes:
   keyward secret apikey whoami < alice.key
   keyward secret apikey whoami kw_0000000000000000000000_0lgXbD -o json
 
-Exit codes: 0 somebody has this key, 1 nobody has it, or it could not be found out.";
+Exit codes: 0 somebody has this key, 1 nobody has it, or it could not be found
+out.";
 
 const PATH: &str = "/keyward/v1/whoami";
 
