@@ -173,19 +173,19 @@ impl<'a> Seen<'a> {
 
     /// What came over the stream of an earlier configuration does not count without one.
     fn streamed(self, name: &str) -> Option<&'a Table> {
-        if self.has_stream() { self.replica.table(name) } else { None }
-    }
-
-    fn has_stream(self) -> bool {
-        self.standalone.is_none_or(|standalone| standalone.has_stream)
+        let has_stream = self.standalone.is_none_or(|standalone| standalone.has_stream);
+        if has_stream { self.replica.table(name) } else { None }
     }
 }
 
 impl Tables for Seen<'_> {
     fn table(&self, name: &str) -> Option<&Table> {
-        // Written keys are for as long as the server has said nothing: what it took away is not given back.
-        let is_told = self.has_stream() && self.replica.was_here(name);
-        self.streamed(name).or_else(|| self.standalone.filter(|_| !is_told)?.table(name))
+        self.streamed(name).or_else(|| {
+            let standalone = self.standalone?;
+            // For as long as the server has said nothing: what it took away is not given back.
+            let is_told = standalone.has_stream && self.replica.was_here(name);
+            if is_told { None } else { standalone.table(name) }
+        })
     }
 
     fn used(&self, table: &str, digest: &Digest) {

@@ -57,6 +57,12 @@ impl Output {
         Self { data: Box::new(std::io::stdout()), notes: Box::new(std::io::stderr()) }
     }
 
+    /// Two places that a test looks into.
+    #[cfg(test)]
+    pub(crate) fn into(data: impl Write + 'static, notes: impl Write + 'static) -> Self {
+        Self { data: Box::new(data), notes: Box::new(notes) }
+    }
+
     /// What was asked for.
     pub(crate) fn data(&mut self, text: impl fmt::Display) -> anyhow::Result<()> {
         match writeln!(self.data, "{text}").and_then(|()| self.data.flush()) {

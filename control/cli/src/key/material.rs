@@ -244,3 +244,46 @@ impl fmt::Debug for Material {
         f.debug_tuple("Material").field(&self.id()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::future::pending;
+    use std::io::Write;
+    use std::rc::Rc;
+
+    use rustix::process::{Signal, getpid, kill_process};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Said(Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Said {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn who_is_told_to_end_shows_the_key_that_nobody_else_has() {
+        let args = KeyArgs { apikey_generate: true, ..KeyArgs::default() };
+        let material = args.material(&mut std::io::empty()).expect("a key");
+        let (data, notes) = (Said::default(), Said::default());
+        let mut output = Output::into(data.clone(), notes.clone());
+        // The answer never comes, and Ctrl-C does once somebody waits for it.
+        let changing = async {
+            kill_process(getpid(), Signal::INT).expect("a signal");
+            pending::<Result<(), anyhow::Error>>().await
+        };
+        let ended = material.kept(changing, &mut output).await.expect_err("it ends");
+        assert_eq!(ended.downcast_ref::<Ended>().map(Ended::code), Some(130));
+        let key = material.made().expect("it is made here");
+        assert_eq!(String::from_utf8_lossy(&data.0.borrow()), format!("{key}\n"));
+        assert!(!String::from_utf8_lossy(&notes.0.borrow()).contains(key));
+    }
+}
