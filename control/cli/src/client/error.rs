@@ -194,6 +194,11 @@ impl ClientError {
         matches!(self, Self::Refused { refusal, .. } if refusal.code == StatusCode::NOT_FOUND)
     }
 
+    /// Whether whoever asks has no right to it.
+    pub(crate) fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Refused { refusal, .. } if refusal.code == StatusCode::FORBIDDEN)
+    }
+
     /// Whether there is an object of that name.
     pub(crate) fn is_exists(&self) -> bool {
         matches!(self, Self::Refused { refusal, .. } if refusal.reason == "AlreadyExists")

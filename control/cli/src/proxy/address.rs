@@ -7,7 +7,8 @@ use keyward_resource::kind;
 use serde_json::Value;
 
 use super::admin::NameArgs;
-use crate::client::Place;
+use super::served::Served;
+use crate::client::{ClientError, Place};
 use crate::output::Output;
 
 pub(super) const EXAMPLES: &str = "\
@@ -37,15 +38,26 @@ struct Listens {
     port: u64,
 }
 
-/// A listener, as a Proxy object has it.
+/// A listener as it is served.
 fn listens(listener: &Value, control: &str) -> Option<Listens> {
-    let (host, port) = (listener["bindAddress"].as_str()?, listener["bindPort"].as_u64()?);
+    let address = &listener["address"]["socketAddress"];
+    let chains = listener["filterChains"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_tls = chains.iter().any(|chain| !chain["transportSocket"].is_null());
+    Some(at(address["address"].as_str()?, address["portValue"].as_u64()?, is_tls, control))
+}
+
+/// A listener as a Proxy object has it.
+fn of_object(listener: &Value, control: &str) -> Option<Listens> {
     let is_tls = listener["sslConfigurations"].as_array().is_some_and(|all| !all.is_empty());
+    Some(at(listener["bindAddress"].as_str()?, listener["bindPort"].as_u64()?, is_tls, control))
+}
+
+fn at(host: &str, port: u64, is_tls: bool, control: &str) -> Listens {
     let everywhere = host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_unspecified());
     let host = if everywhere { control } else { host };
     let host =
         if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
-    Some(Listens { scheme: if is_tls { "https" } else { "http" }, host, port })
+    Listens { scheme: if is_tls { "https" } else { "http" }, host, port }
 }
 
 /// The one that is meant.
@@ -79,12 +91,19 @@ async fn find(args: &AddressArgs, output: &mut Output) -> anyhow::Result<Listens
     let server = args.name.remote.target()?.server;
     let control = server.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
     let control = control.unwrap_or_else(|| "127.0.0.1".to_owned());
-    // Everybody who may read objects may ask for this one; what is told to proxies is for admins.
-    let kind = kind::by_name("Proxy").context("Proxy is a kind")?;
-    let place = Place::of(kind, &args.name.remote.installation().await?, &args.name.name);
-    let proxy = args.name.remote.connect()?.object(&place).await?;
-    let listeners = proxy["spec"]["listeners"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut all: Vec<Listens> = listeners.iter().filter_map(|listener| listens(listener, &control)).collect();
+    let mut all: Vec<Listens> = match Served::ask(&args.name).await {
+        Ok(served) => served.listeners.iter().filter_map(|listener| listens(listener, &control)).collect(),
+        // What is told to proxies is for admins. Whoever may read objects sees the same in this one, a moment
+        // later.
+        Err(error) if error.downcast_ref().is_some_and(ClientError::is_forbidden) => {
+            let kind = kind::by_name("Proxy").context("Proxy is a kind")?;
+            let place = Place::of(kind, &args.name.remote.installation().await?, &args.name.name);
+            let proxy = args.name.remote.connect()?.object(&place).await?;
+            let listeners = proxy["spec"]["listeners"].as_array().map(Vec::as_slice).unwrap_or_default();
+            listeners.iter().filter_map(|listener| of_object(listener, &control)).collect()
+        }
+        Err(error) => return Err(error),
+    };
     all.sort_by_key(|listens| listens.port);
     let chosen = choose(&all, args.port.as_deref(), &args.name.name)?;
     let same = all.iter().filter(|it| it.scheme == chosen.scheme && **it != chosen);
@@ -118,8 +137,11 @@ mod tests {
     use super::*;
 
     fn listener(address: &str, port: u16, tls: bool) -> Value {
-        let terms = if tls { json!([{ "secretRef": { "name": "tls" } }]) } else { json!([]) };
-        json!({ "bindAddress": address, "bindPort": port, "sslConfigurations": terms })
+        let chain = if tls { json!({ "transportSocket": { "name": "tls" } }) } else { json!({}) };
+        json!({
+            "address": { "socketAddress": { "address": address, "portValue": port } },
+            "filterChains": [chain],
+        })
     }
 
     #[test]
@@ -131,6 +153,14 @@ mod tests {
         assert_eq!(shown("0.0.0.0", true, "control.example"), "https://control.example:8080");
         assert_eq!(shown("::", false, "[::1]"), "http://[::1]:8080");
         assert_eq!(shown("fd00::1", false, "x"), "http://[fd00::1]:8080");
+    }
+
+    #[test]
+    fn an_object_says_the_same() {
+        let object = json!({ "bindAddress": "::", "bindPort": 8443, "sslConfigurations": [{}] });
+        assert_eq!(of_object(&object, "[::1]").unwrap().to_string(), "https://[::1]:8443");
+        let object = json!({ "bindAddress": "127.0.0.1", "bindPort": 8080 });
+        assert_eq!(of_object(&object, "x").unwrap().to_string(), "http://127.0.0.1:8080");
     }
 
     #[test]
