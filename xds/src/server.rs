@@ -102,7 +102,7 @@ const RESUME_GRACE: Duration = Duration::from_secs(2);
 /// How long a response may be unanswered before others stop to wait for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Of how many clients refusals are remembered after they have gone.
+/// Of how many clients something is remembered after they have gone.
 const MAX_MEMORIES: usize = 4096;
 
 // === impl AdsService ===
@@ -147,6 +147,12 @@ impl AdsService {
                 || client.source != source;
         }
         clients
+    }
+
+    /// Whether a client has a stream, or had one: of those that have gone as many are known as
+    /// [`AdsServiceBuilder::max_memories`] says. One without a node id never is.
+    pub fn knows(&self, client: &ClientId) -> bool {
+        self.shared.registry.knows(client)
     }
 
     /// Offers everything again that clients of `node_id` refused, for when the reason lay in their
@@ -225,7 +231,8 @@ impl AdsServiceBuilder {
     }
 
     /// Sets how long clusters, endpoints and filters that no longer exist are left with a client
-    /// that comes back, while it repeats its subscriptions. Default two seconds.
+    /// that comes back, while it repeats its subscriptions; unless it has repeated all of them it counts as
+    /// [`ClientStatus::resuming`] until then. Default two seconds.
     #[must_use]
     pub fn resume_grace(mut self, grace: Duration) -> Self {
         self.resume_grace = grace;
@@ -245,7 +252,8 @@ impl AdsServiceBuilder {
         self
     }
 
-    /// Sets of how many clients refusals are remembered after they have gone. Default 4,096.
+    /// Sets of how many clients it is remembered after they have gone that they were there, and what they refused.
+    /// Default 4,096.
     #[must_use]
     pub fn max_memories(mut self, count: usize) -> Self {
         self.max_memories = count;

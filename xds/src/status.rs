@@ -1,6 +1,10 @@
 //! How clients stand, for whoever asks.
 
+use crate::text::printable;
 use std::{sync::Arc, time::SystemTime};
+
+/// So many bytes of the id of a node are shown, and tell it from others.
+const MAX_NODE_ID: usize = 512;
 
 /// A connected client.
 #[derive(Clone, Debug)]
@@ -21,6 +25,9 @@ pub struct ClientStatus {
     pub snapshot: Option<Arc<str>>,
     /// Whether something newer was published that its stream has not looked at yet.
     pub behind: bool,
+    /// It has come back, and has neither asked for everything again that it had asked for on its stream before, nor
+    /// had the [time](crate::AdsServiceBuilder::resume_grace) to: what it holds of the rest is not known.
+    pub resuming: bool,
     /// How each type stands that it has asked for.
     pub types: Vec<TypeStatus>,
 }
@@ -108,7 +115,28 @@ pub struct RejectedResource {
 impl ClientStatus {
     /// Whether the client has accepted everything that its snapshot has for it.
     pub fn in_sync(&self) -> bool {
-        self.source != Source::Nothing && !self.behind && self.types.iter().all(TypeStatus::in_sync)
+        self.has_answered() && self.types.iter().all(TypeStatus::in_sync)
+    }
+
+    /// Whether the client has answered to everything that its snapshot has for it, be it with a refusal.
+    pub fn has_answered(&self) -> bool {
+        let is_told = self.source != Source::Nothing && !self.behind && !self.resuming;
+        is_told && self.types.iter().all(TypeStatus::has_answered)
+    }
+
+    /// The types that it asks for something of.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = Arc<str>> {
+        let asked = self.types.iter().filter(|one_type| one_type.wildcard || one_type.names > 0);
+        asked.map(|one_type| one_type.type_url.clone())
+    }
+}
+
+// === impl ClientId ===
+
+impl ClientId {
+    /// The client with this id of its node, as it says it, and this key.
+    pub fn new(node_id: &str, node_key: &str) -> Self {
+        Self { node_id: printable(node_id, MAX_NODE_ID).into(), node_key: node_key.into() }
     }
 }
 
@@ -117,7 +145,11 @@ impl ClientStatus {
 impl TypeStatus {
     /// Whether the client has accepted everything that its snapshot has for it of this type.
     pub fn in_sync(&self) -> bool {
-        !self.unanswered && !self.waiting && self.rejected.is_empty()
+        self.has_answered() && self.rejected.is_empty()
+    }
+
+    fn has_answered(&self) -> bool {
+        !self.unanswered && !self.waiting
     }
 
     /// How it stands, as far as its stream has looked at the snapshot.

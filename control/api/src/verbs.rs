@@ -85,7 +85,7 @@ impl Api {
             let status = ApiStatus::deleted(target.kind, name, written.stored.uid());
             let status = status.as_asked(target.kind, target.asked);
             let status = serde_json::to_value(status).unwrap_or_else(|_| json!({}));
-            let revision = written.revision.filter(|_| !options.dry_run);
+            let revision = written.last().filter(|_| !options.dry_run);
             return call
                 .confirmed(self.confirm.as_deref(), revision, success(StatusCode::OK, &status, &[]))
                 .await;
@@ -124,7 +124,7 @@ impl Api {
                 let this = Preconditions { uid, revision: None };
                 match self.writer.delete_as(&one, &this, &options, Verb::DeleteCollection).await {
                     Ok(written) => {
-                        last = last.max(written.revision);
+                        last = last.max(written.last());
                         items.push(self.outcome(&one, written));
                     }
                     Err(gone) if matches!(gone.code, 404 | 409) => {}
@@ -176,7 +176,7 @@ impl Api {
             Effect::Changed | Effect::Unchanged | Effect::Deleted => StatusCode::OK,
         };
         let warnings = written.warnings.clone();
-        let revision = written.revision.filter(|_| !call.query.dry_run);
+        let revision = written.last().filter(|_| !call.query.dry_run);
         let object: Value = self.outcome(&call.target, written);
         let answer = success(code, &call.form.object(call.target.kind, object), &warnings);
         call.confirmed(self.confirm.as_deref(), revision, answer).await

@@ -203,6 +203,44 @@ async fn nothing_outlives_its_namespace() {
     }
 }
 
+/// The answer tells of a revision that is no older than any deletion, whatever keeps the namespace.
+#[tokio::test]
+async fn a_namespace_that_stays_is_confirmed_with_what_went_from_it() {
+    let server = Server::start().await;
+    let mut held = gateway("held", 80);
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    server.json("POST", GATEWAYS, &held).await;
+    server.json("POST", SECRETS, &json!({ "metadata": { "name": "key" }, "data": {} })).await;
+    // The second time there is nothing left to do.
+    for _ in 0..2 {
+        let answer = server.send("DELETE", "/api/v1/namespaces/team?wait=5s", &[], String::new()).await;
+        assert_eq!(
+            (answer.code, &answer.body["status"]["phase"]),
+            (200, &json!("Terminating")),
+            "{answer:?}"
+        );
+        assert_eq!(server.get(&format!("{SECRETS}/key")).await.code, 404);
+        let told: u64 = answer.headers["keyward-revision"].parse().expect("a revision");
+        assert_eq!(told, server.store.revision().await.expect("a revision").0, "{answer:?}");
+        // The object bears its own version all the same.
+        let namespace = server.get("/api/v1/namespaces/team").await.body;
+        assert_eq!(answer.body["metadata"]["resourceVersion"], namespace["metadata"]["resourceVersion"]);
+    }
+    server
+        .patch(
+            &format!("{GATEWAYS}/held"),
+            "merge-patch+json",
+            &json!({ "metadata": { "finalizers": null } }),
+        )
+        .await;
+    let gone = async {
+        while server.get("/api/v1/namespaces/team").await.code != 404 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, gone).await.expect("the namespace goes in time");
+}
+
 #[tokio::test]
 async fn names_are_generated() {
     let server = Server::start().await;

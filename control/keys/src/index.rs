@@ -36,7 +36,7 @@ pub use usage::Users;
 pub enum Change {
     /// A Secret of the key type was created or replaced.
     PutSecret(ApiKeySecret),
-    /// A Secret was deleted, or is of another type now.
+    /// A Secret was deleted, if only finalizers keep it, or is of another type now.
     DeleteSecret(ObjectRef),
     /// An `AuthConfig` was created or replaced.
     PutAuthConfig(AuthConfig),

@@ -13,6 +13,7 @@ mod answers;
 mod binding;
 mod handover;
 mod in_force;
+mod lagging;
 mod publish;
 mod report;
 mod review;
@@ -261,9 +262,8 @@ impl ControlLoop {
 
     /// Takes back what nobody uses any more.
     fn roll_out(&mut self) {
-        let clients = self.outlets.ads.clients();
-        let xds = &self.outlets.xds;
-        let accepted = |role: &str| answers::accepted(xds, &clients, role);
+        let lagging = self.lagging_roles();
+        let accepted = |role: &str| !lagging.contains(role);
         let told = &self.told;
         let held = |role: &str, tables: &BTreeSet<String>| {
             self.outlets.workers.read(|workers, now| {

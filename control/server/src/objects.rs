@@ -104,6 +104,20 @@ fn doubt(object: &Value) -> Option<String> {
     ))
 }
 
+/// What there is to say of a Secret that finalizers keep: none where nobody has asked for its deletion.
+///
+/// A deletion cannot be taken back, so its keys are revoked from then on, and whoever takes finalizers off later
+/// changes nothing for anybody who brings one.
+fn going(object: &Value) -> Option<String> {
+    let metadata = &object["metadata"];
+    metadata["deletionTimestamp"].as_str()?;
+    let finalizers = metadata["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let finalizers = finalizers.collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "is being deleted: its keys are revoked already, and it goes with its finalizers: {finalizers}"
+    ))
+}
+
 /// Whether the control server stores what it says of an object. Of Secrets there may be a million, and
 /// the others are none of its business.
 fn has_stored_status(resource: &Resource) -> bool {
@@ -270,8 +284,12 @@ impl Objects {
         let id = key.object_ref();
         match resource {
             Resource::ApiKeySecret(secret) => {
-                self.others.remove(&key);
                 self.input.tls_secrets.remove(&id);
+                if let Some(going) = going(object) {
+                    self.others.insert(key, vec![going]);
+                    return Some(Change::DeleteSecret(id));
+                }
+                self.others.remove(&key);
                 return Some(Change::PutSecret(secret));
             }
             Resource::TlsSecret(secret) => {
@@ -350,44 +368,4 @@ impl Objects {
 }
 
 #[cfg(test)]
-mod tests {
-    use keyward_store::Key;
-    use serde_json::json;
-
-    use super::*;
-
-    fn record(kind: &str, revision: u64, mut object: Value) -> Record {
-        object["metadata"] = json!({ "namespace": "team", "name": "a" });
-        object["kind"] = kind.into();
-        object["apiVersion"] = kind::by_name(kind).expect("a kind").api_version().into();
-        Record {
-            key: Key::new(kind, "team", "a"),
-            revision: Revision(revision),
-            created: Revision(1),
-            body: object.to_string().into_bytes().into(),
-        }
-    }
-
-    fn translates(effect: &Effect) -> bool {
-        matches!(effect, Effect::Changed { translates: true, .. })
-    }
-
-    #[test]
-    fn a_change_of_an_api_key_is_none_of_what_is_translated() {
-        let key = |text: &str| json!({ "type": KEY_TYPE, "data": { "api-key": text } });
-        let opaque = json!({ "type": "Opaque", "data": { "api-key": "b25l" } });
-        let mut objects = Objects::default();
-        assert!(!translates(&objects.put(&record("Secret", 1, key("b25l")))));
-        assert!(!translates(&objects.put(&record("Secret", 2, key("dHdv")))));
-        let last = record("Secret", 2, key("dHdv"));
-        let gone = Event::Delete { key: last.key.clone(), revision: Revision(3), last };
-        assert!(!translates(&objects.apply(&gone)));
-        // What cannot be read, and what comes after it.
-        assert!(translates(&objects.put(&record("Secret", 4, json!({ "data": "none" })))));
-        assert!(translates(&objects.put(&record("Secret", 5, key("b25l")))));
-        assert!(!translates(&objects.put(&record("Secret", 6, key("dHdv")))));
-        assert!(translates(&objects.put(&record("Secret", 7, opaque))));
-        let spec = json!({ "spec": { "configs": [{ "apiKeyAuth": { "labelSelector": { "team": "x" } } }] } });
-        assert!(translates(&objects.put(&record("AuthConfig", 8, spec))));
-    }
-}
+mod tests;

@@ -21,8 +21,11 @@
 //! that is there before another may take over what was that one's; so a change that takes something away
 //! ([`closes`]) makes the wait a brief one. And a request may still be on the old route when the policy or
 //! the table that it needs would go, so these go last. No wait is for ever.
+//!
+//! A role that is served no more goes by the same steps: see [`leaving`].
 
 mod closing;
+mod leaving;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -33,6 +36,7 @@ use keyward_translate::proxy::Proxy;
 use tokio::time::Instant;
 
 use closing::closes;
+use leaving::Leaving;
 
 /// Proxies that do not follow are not waited for longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -46,6 +50,8 @@ pub(crate) const SETTLE: Duration = Duration::from_millis(100);
 #[derive(Debug, Default)]
 pub(crate) struct Rollouts {
     roles: BTreeMap<String, Rollout>,
+    /// Roles that are served no more.
+    leaving: BTreeMap<String, Leaving>,
 }
 
 #[derive(Debug, Default)]
@@ -146,7 +152,8 @@ impl Rollouts {
         let asked_for: BTreeSet<String> =
             proxy.routes().filter_map(|route| route.auth.auth_id()).map(str::to_owned).collect();
         let is_known = self.roles.contains_key(&proxy.role);
-        let rollout = self.roles.entry(proxy.role.clone()).or_default();
+        let left = self.leaving.remove(&proxy.role).map(|leaving| leaving.back(now)).unwrap_or_default();
+        let rollout = self.roles.entry(proxy.role.clone()).or_insert(left);
         rollout.wait(proxy, is_known && may_wait, now);
         if let Stage::Keys { until, .. } = &mut rollout.stage
             && before.is_some_and(|before| closes(before, proxy))
@@ -173,13 +180,34 @@ impl Rollouts {
     }
 
     /// The role is served no more.
-    pub(crate) fn remove(&mut self, role: &str) {
-        self.roles.remove(role);
+    pub(crate) fn remove(&mut self, role: &str, now: Instant) {
+        if let Some(rollout) = self.roles.remove(role) {
+            self.leaving.insert(role.to_owned(), Leaving::new(role, rollout, now));
+        }
     }
 
-    /// The roles that something waits for.
+    /// Forgets roles that are served no more, once their proxies have accepted that and unless somebody `is_there`.
+    pub(crate) fn forget(&mut self, is_there: impl Fn(&str) -> bool) {
+        self.leaving.retain(|role, leaving| !leaving.is_over() || is_there(role));
+    }
+
+    /// What is still told of roles that are served no more.
+    pub(crate) fn leaving(&self) -> impl Iterator<Item = &Proxy> {
+        self.leaving.values().map(Leaving::proxy)
+    }
+
+    /// The tables that the workers of such roles are to hold; `exists` tells of a table whether there is one.
+    pub(crate) fn left_tables(
+        &self,
+        exists: impl Fn(&str) -> bool,
+    ) -> impl Iterator<Item = (String, BTreeSet<String>)> {
+        self.leaving.iter().map(move |(role, leaving)| (role.clone(), leaving.tables(&exists)))
+    }
+
+    /// Whether anything is waited for.
     pub(crate) fn pending(&self) -> bool {
-        self.roles.values().any(|rollout| rollout.stage != Stage::Settled)
+        let is_unsettled = |rollout: &Rollout| rollout.stage != Stage::Settled;
+        self.roles.values().any(is_unsettled) || !self.leaving.values().all(Leaving::is_over)
     }
 
     /// Looks whether what is waited for is there; says whether to publish again.
@@ -226,6 +254,9 @@ impl Rollouts {
                 }
             };
             rollout.stage = stage;
+        }
+        for (role, leaving) in &mut self.leaving {
+            publish |= leaving.advance(now, routes_accepted(role));
         }
         publish
     }

@@ -14,7 +14,7 @@ const LONGER: &[(&str, usize)] = &[
     ("control/keys/src/workers/tests.rs", 506),
     ("control/resource/src/kinds/options.rs", 447),
     ("control/server/src/access/tests.rs", 519),
-    ("control/server/src/control/tests.rs", 493),
+    ("control/server/src/control/tests.rs", 444),
     ("control/server/src/serve.rs", 428),
     ("control/translate/tests/translate/properties.rs", 414),
     ("filter-core/src/request/tests.rs", 509),

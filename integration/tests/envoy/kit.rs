@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use keyward_integration::headers::Headers;
 use keyward_integration::stack::{Process, Proxy, Stack, Tap, wait};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -133,7 +134,7 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
 pub(crate) struct OwnProxy {
     pub(crate) proxy: Proxy,
     pub(crate) tap: Tap,
-    _process: Process,
+    process: Process,
     folder: TempDir,
 }
 
@@ -150,7 +151,12 @@ impl OwnProxy {
         let proxy = stack.proxy();
         let process = proxy.start(folder.path(), role, tap.address()).unwrap();
         wait::until(SOON, "Envoy to be ready", || proxy.ready()).unwrap();
-        Self { proxy, tap, _process: process, folder }
+        Self { proxy, tap, process, folder }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = self.process.pid().unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
     }
 
     pub(crate) fn folder(&self) -> &Path {

@@ -6,6 +6,7 @@ mod bypass;
 mod cases;
 mod debug;
 mod durability;
+mod gone;
 mod guard;
 mod http2;
 mod kit;

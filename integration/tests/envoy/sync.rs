@@ -12,21 +12,21 @@ use crate::kit::{
 
 /// Two workers, and the main thread, which runs the filter as well.
 const WORKERS: usize = 3;
-const SECRETS: &str = "/api/v1/namespaces/team/secrets";
+pub(crate) const SECRETS: &str = "/api/v1/namespaces/team/secrets";
 const ROLE: &str = "keyward-system~gateway-proxy";
 
 /// What the headers of an answer to a write say.
 #[derive(Debug, PartialEq, Eq)]
-struct Proof {
-    synced: bool,
+pub(crate) struct Proof {
+    pub(crate) synced: bool,
     workers: usize,
     confirmed: usize,
     revision: u64,
-    warning: String,
+    pub(crate) warning: String,
 }
 
 /// A write that waits.
-fn write(stack: &Stack, method: &str, path: &str, body: Option<&Value>) -> Proof {
+pub(crate) fn write(stack: &Stack, method: &str, path: &str, body: Option<&Value>) -> Proof {
     let attempt = || {
         let response = stack.rest().call(method, path, body)?;
         let text = |name: &str| {
@@ -47,7 +47,7 @@ fn write(stack: &Stack, method: &str, path: &str, body: Option<&Value>) -> Proof
     attempt().unwrap_or_else(|error: anyhow::Error| panic!("{error:#}\n{}", stack.logs()))
 }
 
-fn create(stack: &Stack, name: &str, key: &str) -> Proof {
+pub(crate) fn create(stack: &Stack, name: &str, key: &str) -> Proof {
     write(stack, "POST", &format!("{SECRETS}?wait=15s"), Some(&secret(name, key)))
 }
 
@@ -57,7 +57,7 @@ fn revoke(stack: &Stack, name: &str, wait: &str) -> Proof {
 
 /// Every worker has confirmed it.
 #[track_caller]
-fn whole(stack: &Stack, proof: &Proof) {
+pub(crate) fn whole(stack: &Stack, proof: &Proof) {
     let Proof { synced, workers, confirmed, warning, .. } = proof;
     let whole = *synced && *workers == WORKERS && *confirmed == WORKERS && warning.is_empty();
     assert!(whole, "{proof:?}\n{}", stack.logs());
@@ -65,19 +65,19 @@ fn whole(stack: &Stack, proof: &Proof) {
 
 /// It is so on every worker, at the first try: a connection is for one of them.
 #[track_caller]
-fn everywhere(stack: &Stack, key: &str, expected: Result<&str, u16>) {
+pub(crate) fn everywhere(stack: &Stack, key: &str, expected: Result<&str, u16>) {
     for _ in 0..12 {
         at_once(stack, HOST, Some(key), expected);
     }
 }
 
 /// What the proof says, whatever it is.
-fn sync(stack: &Stack, query: &str) -> (u16, Value) {
+pub(crate) fn sync(stack: &Stack, query: &str) -> (u16, Value) {
     let response = stack.rest().call("GET", &format!("/keyward/v1/sync{query}"), None).unwrap();
     (response.status, serde_json::from_slice(&response.body).unwrap())
 }
 
-fn start() -> Stack {
+pub(crate) fn start() -> Stack {
     let stack = Stack::start(Options::default()).unwrap();
     site(&stack, &[("steady", "steady-key")]);
     let (status, answer) = sync(&stack, "?wait=15s");

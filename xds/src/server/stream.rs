@@ -7,14 +7,14 @@ use crate::{
     event::{Event, Output},
     memory::Memory,
     node,
-    registry::{SharedMemory, lock},
+    registry::{Entry, SharedMemory, lock},
     snapshot::Snapshot,
     status::{ClientId, ClientStatus, Source, Standing},
     text::printable,
 };
 use futures::stream::{BoxStream, unfold};
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     pin::Pin,
     sync::Arc,
     time::{Duration, SystemTime},
@@ -25,8 +25,6 @@ use tokio::{
 };
 use tonic::{Extensions, Request, Status, Streaming};
 
-/// So many bytes of the id of a node are shown, and tell it from others.
-const MAX_NODE_ID: usize = 512;
 /// So many bytes of what it says of its software are shown.
 const MAX_AGENT: usize = 128;
 /// How long a client may keep a stream open before it says who it is.
@@ -58,6 +56,8 @@ struct Peer<M> {
     agent: Option<Arc<str>>,
     /// How each type stands, and since when.
     standings: HashMap<Arc<str>, (Standing, Option<SystemTime>)>,
+    /// Types that it had asked for before, and not again yet.
+    awaited: BTreeSet<Arc<str>>,
     session: M,
     memory: SharedMemory,
 }
@@ -166,6 +166,7 @@ impl<M: Machine> Connection<M> {
             (Input::Timer, None) => return Err(Status::deadline_exceeded("no request on the stream")),
             (Input::Timer, Some(peer)) => {
                 self.timer_done = true;
+                peer.awaited.clear();
                 let (snapshot, _) = self.updates.borrow().lookup(&peer.client.node_key);
                 peer.with(|session, memory| session.on_grace_over(snapshot.as_ref(), memory))
             }
@@ -182,10 +183,7 @@ impl<M: Machine> Connection<M> {
         if let Some(admission) = &self.shared.admission {
             admission(node, &self.transport)?;
         }
-        let client = ClientId {
-            node_id: printable(&node.id, MAX_NODE_ID).into(),
-            node_key: (self.shared.node_key)(node).into(),
-        };
+        let client = ClientId::new(&node.id, &(self.shared.node_key)(node));
         let agent = node::agent(node).map(|agent| printable(&agent, MAX_AGENT).into());
         let mut peer = Peer::<M>::new(self.shared.clone(), client, agent);
         peer.tell(Event::Connected);
@@ -229,10 +227,11 @@ fn refuse(error: SessionError) -> Status {
 
 impl<M: Machine> Peer<M> {
     fn new(shared: Arc<Shared>, client: ClientId, agent: Option<Arc<str>>) -> Self {
-        let (stream, memory) = shared.registry.enter(&client);
+        let Entry { stream, memory, asked: awaited } = shared.registry.enter(&client);
         let since = shared.clock.as_ref().map(|clock| clock());
         let session = M::new(shared.options.clone());
-        Self { shared, client, stream, since, agent, standings: HashMap::new(), session, memory }
+        let standings = HashMap::new();
+        Self { shared, client, stream, since, agent, standings, awaited, session, memory }
     }
 
     fn with<T>(&mut self, act: impl FnOnce(&mut M, &mut Memory) -> T) -> T {
@@ -250,6 +249,9 @@ impl<M: Machine> Peer<M> {
             }
             one_type.since = entry.1;
         }
+        for one_type in &types {
+            self.awaited.remove(&one_type.type_url);
+        }
         self.shared.registry.update(ClientStatus {
             client: self.client.clone(),
             stream: self.stream,
@@ -259,6 +261,7 @@ impl<M: Machine> Peer<M> {
             source,
             snapshot: snapshot.map(|snapshot| snapshot.version().into()),
             behind: false,
+            resuming: !self.awaited.is_empty(),
             types,
         });
     }

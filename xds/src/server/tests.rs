@@ -9,7 +9,7 @@ use crate::{
     event::Event,
     node::metadata_string,
     server::{AdsService, StreamEvent},
-    status::{Protocol, Source, Standing},
+    status::{ClientId, Protocol, Source, Standing},
     testing::{snapshot, strings, url, version},
 };
 use envoy_types::pb::envoy::{
@@ -167,6 +167,42 @@ async fn after_a_reconnect_removals_come_when_the_grace_is_over() {
     client.resume("CDS", &[], &["a=1", "gone=1"]).await;
     assert_eq!(client.receive().await, "CDS: -gone");
     server.stop().await;
+}
+
+/// What it holds of a type is not known before it has asked for it again.
+#[tokio::test]
+async fn a_client_that_comes_back_is_in_sync_when_it_has_asked_for_everything_again() {
+    for grace in [WAIT * 2, Duration::from_millis(50)] {
+        let cache = Cache::new();
+        let service = AdsService::builder(cache.clone(), |_| "all".to_owned()).resume_grace(grace).build();
+        let server = Server::start(&service).await;
+        cache.publish("all", snapshot(&["CDS a=1", "LDS b=1"]));
+        let in_sync = || service.clients().iter().any(|client| client.in_sync());
+        let who = ClientId::new("envoy-1", "all");
+        assert!(!service.knows(&who));
+
+        let mut client = DeltaClient::open(&server, "envoy-1", "").await;
+        client.subscribe("CDS", &[]).await;
+        assert_eq!(client.receive().await, "CDS: a=1");
+        client.subscribe("LDS", &[]).await;
+        assert_eq!(client.receive().await, "LDS: b=1");
+        until("the client is in sync", in_sync).await;
+        drop(client);
+        until("the client has gone", || service.clients().is_empty()).await;
+        assert!(service.knows(&who) && !service.knows(&ClientId::new("envoy-2", "all")));
+
+        let mut client = DeltaClient::open(&server, "envoy-1", "").await;
+        client.resume("CDS", &[], &["a=1"]).await;
+        until("the client is back", || !service.clients().is_empty()).await;
+        if grace > WAIT {
+            let [status] = &service.clients()[..] else { panic!("one client") };
+            assert!(status.resuming && !status.has_answered() && status.types[0].in_sync());
+            client.resume("LDS", &[], &["b=1"]).await;
+        }
+        // Or when it has had the time to.
+        until("the client is in sync again", in_sync).await;
+        server.stop().await;
+    }
 }
 
 #[tokio::test]

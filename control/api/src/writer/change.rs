@@ -100,7 +100,7 @@ impl Writer {
         if options.dry_run {
             let revision = Some(current.record.revision);
             let key = current.record.key;
-            return Ok(Some(Written { effect, key, stored: next, revision, warnings }));
+            return Ok(Some(Written { effect, key, stored: next, revision, settled: None, warnings }));
         }
         let done = if remove {
             self.remove(target, &current, next, options, verb).await?
@@ -130,6 +130,7 @@ impl Writer {
                     key,
                     stored: next,
                     revision,
+                    settled: None,
                     warnings: Vec::new(),
                 }))
             }
@@ -160,6 +161,7 @@ impl Writer {
                     key,
                     stored: last,
                     revision,
+                    settled: None,
                     warnings: Vec::new(),
                 }))
             }

@@ -86,7 +86,8 @@ impl Writer {
                 return Err(ApiStatus::already_exists(target.kind, &name));
             }
             self.review_new(target.kind, &key, &stored).await?;
-            return Ok(Written { effect: Effect::Created, key, stored, revision: None, warnings });
+            let effect = Effect::Created;
+            return Ok(Written { effect, key, stored, revision: None, settled: None, warnings });
         }
         // Who creates what is there learns that, whatever else there is to say.
         if self.review.is_some() && self.find(target.kind, key.clone()).await?.is_none() {
@@ -111,7 +112,7 @@ impl Writer {
         match self.store().create(key.clone(), stored.body()).await {
             Ok(record) => {
                 let revision = Some(record.revision);
-                Ok(Written { effect: Effect::Created, key, stored, revision, warnings })
+                Ok(Written { effect: Effect::Created, key, stored, revision, settled: None, warnings })
             }
             Err(StoreError::AlreadyExists { .. }) => Err(ApiStatus::already_exists(target.kind, &key.name)),
             Err(error) => Err(store_error(target.kind, &key.name, error)),

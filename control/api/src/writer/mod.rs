@@ -96,6 +96,9 @@ pub struct Written {
     pub stored: Stored,
     /// Its version; none for what a dry run would have created.
     pub revision: Option<Revision>,
+    /// The revision with which all else is done that came with it, where there was more to do: what went with a
+    /// namespace.
+    pub settled: Option<Revision>,
     /// What the sender should know.
     pub warnings: Vec<String>,
 }
@@ -201,7 +204,16 @@ impl Current {
 
     pub(crate) fn written(self, effect: Effect, warnings: Vec<String>) -> Written {
         let revision = Some(self.record.revision);
-        Written { effect, key: self.record.key, stored: self.stored, revision, warnings }
+        Written { effect, key: self.record.key, stored: self.stored, revision, settled: None, warnings }
+    }
+}
+
+// === impl Written ===
+
+impl Written {
+    /// The revision with which everything is done.
+    pub(crate) fn last(&self) -> Option<Revision> {
+        self.revision.max(self.settled)
     }
 }
 

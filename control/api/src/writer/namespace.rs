@@ -232,16 +232,27 @@ impl Writer {
         };
         // In a task of its own: whoever asked may go away, and what was begun is to be finished.
         let (writer, options) = (self.clone(), options.clone());
-        let finish = tokio::spawn(async move { writer.finish_namespace(&name, &options).await });
+        let finish = tokio::spawn(async move {
+            match writer.finish_namespace(&name, &options).await? {
+                Some(removed) => Ok::<_, ApiStatus>((Some(removed), removed)),
+                // It stays, or goes by another's doing: whoever deleted what was in it had done so by now.
+                None => Ok((None, writer.newest(&name).await?)),
+            }
+        });
         match finish.await {
-            Ok(Ok(Some(revision))) => {
-                marked.revision = Some(revision);
+            Ok(Ok((removed, settled))) => {
+                marked.revision = removed.or(marked.revision);
+                marked.settled = Some(settled);
                 Ok(marked)
             }
-            Ok(Ok(None)) => Ok(marked),
             Ok(Err(failure)) => Err(failure),
             Err(_) => Err(ApiStatus::internal("the deletion of a namespace failed")),
         }
+    }
+
+    /// The newest revision.
+    async fn newest(&self, name: &str) -> Result<Revision, ApiStatus> {
+        self.store().revision().await.map_err(|error| store_error(namespace_kind(), name, error))
     }
 
     /// Deletes what is in a namespace, and then the namespace if nothing is left: answers with the

@@ -39,7 +39,7 @@ pub(crate) struct Answer {
 /// Statuses of Secrets.
 struct Derived;
 
-const HEADERS: &[&str] = &["allow", "warning", "retry-after"];
+const HEADERS: &[&str] = &["allow", "warning", "retry-after", "keyward-revision"];
 
 impl Statuses for Derived {
     fn status(&self, kind: &'static Kind, _: &Key, _: Revision, _: &Stored) -> Option<Value> {

@@ -120,12 +120,13 @@ impl Workers {
         published && told && self.is_settled(now)
     }
 
-    fn present(&self, now: Duration) -> impl Iterator<Item = (Connection, &Worker)> {
+    /// All workers that are connected, or away for no longer than they are waited for.
+    pub fn present(&self, now: Duration) -> impl Iterator<Item = (Connection, &Worker)> {
         self.iter().filter(move |(_, worker)| !worker.is_gone(now))
     }
 
-    /// A worker of a role that is not served any more holds what it held. It has no route that asks
-    /// for it.
+    /// A worker of a role of which nothing is known holds what it held. It has no route that asks for it: one of a
+    /// role that is served no more is told of its tables until then.
     fn missing<'a>(&'a self, worker: &'a Worker) -> impl Iterator<Item = Missing<'a>> + 'a {
         self.view.wanted_tables(&worker.role).filter_map(|(name, table)| {
             let held = worker.held.get(name.as_ref());

@@ -14,8 +14,8 @@ fn role(node_key: &str) -> String {
     keyward_xds::printable(node_key, MAX_ROLE)
 }
 
-/// Whether all proxies of a role have accepted what was published last.
-pub(super) fn accepted(xds: &keyward_xds::Cache, clients: &[ClientStatus], role: &str) -> bool {
+/// Whether all proxies of a role that are connected have accepted what was published last.
+fn accepted(xds: &keyward_xds::Cache, clients: &[ClientStatus], role: &str) -> bool {
     let published = xds.get(role);
     clients.iter().filter(|client| &*client.client.node_key == role).all(|client| {
         let version = client.snapshot.as_deref();

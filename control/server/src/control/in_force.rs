@@ -1,5 +1,5 @@
-//! What is in force: everything but keys that proxies are told, once they all have accepted it, and for so long
-//! that every worker of theirs goes by it.
+//! What is in force: everything but keys that proxies are told, once they all have accepted it (see
+//! [`lagging`](super::lagging)), and for so long that every worker of theirs goes by it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use keyward_keys::GRACE;
 use tokio::time::Instant;
 
-use super::{ControlLoop, answers};
+use super::ControlLoop;
 use crate::rollout::SETTLE;
 
 /// Who has not accepted is looked at again after this, though nothing was heard of it.
@@ -30,6 +30,12 @@ impl InForce {
     /// Of a server that starts now.
     pub(super) fn starting(now: Instant) -> Self {
         Self { settled: now + GRACE, open: None, accepted: VecDeque::new() }
+    }
+
+    /// Of a server that started long ago.
+    #[cfg(test)]
+    pub(super) fn settled() -> Self {
+        Self { settled: Instant::now(), open: None, accepted: VecDeque::new() }
     }
 
     /// Everybody is told everything as at a revision.
@@ -98,8 +104,7 @@ impl ControlLoop {
         if self.in_force.next().is_none() {
             return;
         }
-        let clients = self.outlets.ads.clients();
-        let accepted = self.told.keys().all(|role| answers::accepted(&self.outlets.xds, &clients, role));
+        let accepted = self.lagging_roles().is_empty();
         if let Some(revision) = self.in_force.look(accepted, Instant::now()) {
             self.outlets.workers.change(|workers, _| workers.on_routes(revision));
         }
@@ -111,8 +116,7 @@ mod tests {
     use super::*;
 
     fn settled() -> (InForce, Instant) {
-        let start = Instant::now();
-        (InForce::starting(start), start + GRACE)
+        (InForce::settled(), Instant::now())
     }
 
     #[test]

@@ -38,7 +38,13 @@ impl ControlLoop {
             let may_wait = told.is_some_and(|told| told.identity_header == settings.identity_header);
             self.rollouts.widen(proxy, before.get(role), may_wait, now);
         }
-        key_changes.push(Change::Allow(allow_lists(proxies.values())));
+        self.outlets.workers.read(|workers, now| {
+            self.rollouts.forget(|role| workers.present(now).any(|(_, worker)| worker.role == role));
+        });
+        let gone: Vec<String> =
+            self.told.keys().filter(|role| !proxies.contains_key(*role)).cloned().collect();
+        gone.iter().for_each(|role| self.rollouts.remove(role, now));
+        key_changes.push(Change::Allow(allow_lists(proxies.values().chain(self.rollouts.leaving()))));
         self.index_keys(key_changes, &proxies);
 
         for (role, proxy) in &proxies {
@@ -57,13 +63,10 @@ impl ControlLoop {
             let told = Told { resources, config_version: config.version, identity_header };
             self.told.insert(role.clone(), told);
         }
-        let gone: Vec<String> =
-            self.told.keys().filter(|role| !proxies.contains_key(*role)).cloned().collect();
         for role in gone {
             self.outlets.xds.remove(&role);
             self.told.remove(&role);
             self.encoders.remove(&role);
-            self.rollouts.remove(&role);
         }
         self.name_configs();
         self.tell_in_force();
@@ -89,12 +92,14 @@ impl ControlLoop {
         self.merge_reports();
     }
 
-    /// Brings the tables up to date, and tells of those that these proxies want.
+    /// Brings the tables up to date, and tells of those that these proxies want, and those that are on their way out.
     fn index_keys(&self, changes: Vec<Change>, proxies: &BTreeMap<String, Proxy>) {
         tracing::info_span!(target: SPANS, "keys.index", changes = changes.len()).in_scope(|| {
             self.index_mut().apply(self.revision.0, changes);
-            let wanted: BTreeMap<String, BTreeSet<String>> =
+            let tables = self.index_mut().view(BTreeMap::new());
+            let mut wanted: BTreeMap<String, BTreeSet<String>> =
                 proxies.iter().map(|(role, proxy)| (role.clone(), proxy.tables.clone())).collect();
+            wanted.extend(self.rollouts.left_tables(|table| tables.table(table).is_some()));
             let view = self.index_mut().view(wanted).with_retired(&self.outlets.keys.borrow());
             self.outlets.keys.send_replace(view.clone());
             self.outlets.workers.change(|workers, now| workers.on_keys(view, now));

@@ -1,12 +1,8 @@
-//! The loop over a store in memory, with objects that come in as everywhere. No proxy takes part.
+//! The loop over a store in memory, with objects that come in as everywhere. Proxies take part where a test has some.
 
 use keyward_api::{
     AuditLog, Origin, Part, Preconditions, StatusWrite, Stored, Target, WriteOptions, Writer, Written,
 };
-use keyward_filter_core::wire::{
-    ClientMessage, Subscribe, TableVersion, Version, client_message, server_message,
-};
-use keyward_keys::Session;
 use keyward_resource::{ApiStatus, kind};
 use keyward_store::{Key, MemoryStore, Record};
 use keyward_translate::Routing;
@@ -16,6 +12,8 @@ use super::*;
 use crate::review::Reviewer;
 use crate::statuses::StatusWriter;
 
+mod following;
+mod restart;
 mod tenure;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -26,6 +24,8 @@ struct World {
     writer: Writer,
     keys: watch::Receiver<KeyView>,
     published: watch::Receiver<Arc<Published>>,
+    ads: keyward_xds::AdsService,
+    workers: WorkersHandle,
     stop: CancellationToken,
 }
 
@@ -100,16 +100,20 @@ impl World {
             .reviewed_by(Arc::new(reviewer));
         writer.prepare().await.expect("the store is readable");
         let xds = keyward_xds::Cache::new();
-        let ads = keyward_xds::AdsService::builder(xds.clone(), |_| String::new()).build();
-        let outlets = Outlets { keys, xds, ads, workers: WorkersHandle::new(), published };
+        let role = |node: &_| keyward_xds::node::metadata_string(node, "role").unwrap_or_default().to_owned();
+        let (events, xds_events) = mpsc::channel(1024);
+        let ads = keyward_xds::AdsService::builder(xds.clone(), role).events(events).build();
+        // Nobody was there before.
+        let workers = WorkersHandle::settled();
+        let outlets = Outlets { keys, xds, ads: ads.clone(), workers: workers.clone(), published };
         let filter = Filter::new(Vec::new().into());
-        let control = ControlLoop::new(store.clone(), settings(), filter, outlets);
+        let mut control = ControlLoop::new(store.clone(), settings(), filter, outlets);
+        control.in_force = InForce::settled();
         let stop = CancellationToken::new();
-        let (_events, xds_events) = mpsc::channel(1);
         tokio::spawn(control.run(xds_events, questions, stop.clone()));
         let statuses = StatusWriter::new(store.clone(), writer.clone(), "keyward-system", reports.clone());
         tokio::spawn(statuses.run(stop.clone()));
-        Self { store, writer, keys: key_view, published: reports, stop }
+        Self { store, writer, keys: key_view, published: reports, ads, workers, stop }
     }
 
     async fn create(
@@ -405,59 +409,6 @@ async fn a_key_can_always_be_revoked() {
     world.strict(json!({ "alwaysAccept": false, "allowWarnings": false })).await;
     world.delete("Secret", "team", "ann").await.expect("a key that nobody may have");
     world.keys("team/keys", 0).await;
-}
-
-/// What the server says first to a worker that comes with this version of a table.
-fn first_words(view: &KeyView, role: &str, table: &str, held: Version) -> Option<server_message::Kind> {
-    let held = TableVersion { table: table.to_owned(), version: Some(held), content: None };
-    let subscribe = Subscribe { role: role.to_owned(), held: vec![held], ..Subscribe::default() };
-    let mut session = Session::new();
-    let message = ClientMessage { kind: Some(client_message::Kind::Subscribe(subscribe)) };
-    session.on_message(message).expect("a subscription");
-    session.next(view).and_then(|message| message.kind)
-}
-
-#[tokio::test]
-async fn a_server_that_comes_back_sends_what_was_missed_and_not_everything() {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let mut world = World::over(store.clone()).await;
-    let auth = json!({ "spec": { "configs": [{ "apiKeyAuth": { "labelSelector": { "team": "x" } } }] } });
-    world.create("AuthConfig", "team", "keys", auth).await.expect("an AuthConfig");
-    let mut secured = site("a.test");
-    secured["spec"]["virtualHost"]["options"] =
-        json!({ "extauth": { "configRef": { "name": "keys", "namespace": "team" } } });
-    world.create("VirtualService", "team", "site", secured).await.expect("a site");
-    let spec = json!({ "watchNamespaces": ["team"] });
-    world.create("Settings", "keyward-system", "default", installation(spec)).await.expect("Settings");
-    for number in 0..100 {
-        let secret = key_secret(&format!("key-number-{number}"));
-        world.create("Secret", "team", &format!("n{number}"), secret).await.expect("a Secret");
-    }
-    world.create("Secret", "other", "n", key_secret("key-of-another")).await.expect("a Secret");
-    world.keys("team/keys", 100).await;
-    let held = world.keys.borrow().table("team/keys").expect("the table").version();
-    drop(world);
-
-    let mut world = World::over(store.clone()).await;
-    world.keys("team/keys", 100).await;
-    world.delete("Secret", "team", "n7").await.expect("a deletion");
-    world.delete("Secret", "other", "n").await.expect("a deletion");
-    drop(world);
-    // Nobody who knew the worker is there any more.
-    let mut world = World::over(store.clone()).await;
-    world.keys("team/keys", 99).await;
-    let role = "keyward-system~gateway-proxy";
-    let words = first_words(&world.keys.borrow(), role, "team/keys", held);
-    let Some(server_message::Kind::Delta(delta)) = words else { panic!("no delta: {words:?}") };
-    assert_eq!((delta.from, delta.removals.len(), delta.upserts.len()), (Some(held), 16, 0));
-
-    // What the store has forgotten is nothing that anybody can be told.
-    drop(world);
-    store.compact(store.revision().await.expect("a revision")).await.expect("compacted");
-    let mut world = World::over(store.clone()).await;
-    world.keys("team/keys", 99).await;
-    let words = first_words(&world.keys.borrow(), role, "team/keys", held);
-    assert!(matches!(words, Some(server_message::Kind::Begin(_))), "{words:?}");
 }
 
 #[tokio::test]

@@ -234,8 +234,9 @@ fn a_change_that_closes_waits_for_keys_only_briefly() {
         (&all[..1], Auth::Open, Auth::Open, true),
         (&[], Auth::Open, Auth::Open, true),
         (&all, Auth::Open, by("a", None), true),
-        (&all, by("a", None), by("b", None), false),
-        (&all, by("a", None), by("a@", Some(list)), true),
+        (&all, by("a", None), by("b", None), true),
+        (&all, by("a", None), by("a@", Some(list.clone())), true),
+        (&all, by("a@", Some(list)), by("a", None), false),
         (&all, by("a", None), Auth::Open, false),
         (&all, by("a", None), denied.clone(), true),
         (&all, denied, by("a", None), false),
@@ -253,4 +254,104 @@ fn a_change_that_closes_waits_for_keys_only_briefly() {
         let over = rollouts.advance(half + BRIEFLY, |_, _| false, |_| true, |_| true);
         assert_eq!(over, brief, "{domains:?}, {before:?}, {after:?}");
     }
+}
+
+/// A proxy with one host: each route by its prefix and who is let in.
+fn with_routes(domain: &str, routes: &[(&str, &Auth)]) -> Proxy {
+    let from = ObjectKey::new("VirtualService", "a", "a");
+    let route = |(prefix, auth): &(&str, &Auth)| {
+        Route::new(from.clone(), RouteMatcher::prefix(*prefix), (*auth).clone(), Action::to_cluster("none"))
+    };
+    let routes = routes.iter().map(route).collect();
+    let host = VirtualHost::new(ObjectRef::new("a", "a"), vec![domain.to_owned()], routes);
+    let chain = Chain::plain(String::new(), vec![Arc::new(host)]);
+    let listener = Listener::new(String::new(), ([127, 0, 0, 1], 8080).into(), vec![chain]);
+    Proxy { listeners: vec![listener], ..proxy(&[], &[]) }
+}
+
+/// The same with a host more.
+fn beside(mut one: Proxy, other: Proxy) -> Proxy {
+    let hosts =
+        other.listeners.into_iter().flat_map(|listener| listener.chains).flat_map(|it| it.virtual_hosts);
+    one.listeners[0].chains[0].virtual_hosts.extend(hosts);
+    one
+}
+
+#[test]
+fn a_route_closes_what_it_is_put_before() {
+    let (open, denied) = (&Auth::Open, &Auth::Denied { auth_id: "x".to_owned(), reason: String::new() });
+    let [a, b] = ["a", "b"].map(|id| Auth::Secured { auth_id: id.to_owned(), allowed: None, open: false });
+    let (a, b) = (&a, &b);
+    for (before, after, closes_any) in [
+        (&[("/", open)][..], &[("/admin", a), ("/", open)][..], true),
+        (&[("/", open)], &[("/admin", denied), ("/", open)], true),
+        (&[("/", open)], &[("/admin", open), ("/", open)], false),
+        (&[("/a", open)], &[("/a", open), ("/admin", a)], false),
+        (&[("/", a)], &[("/admin", a), ("/", a)], false),
+        (&[("/", a)], &[("/admin", b), ("/", a)], true),
+        (&[("/", denied)], &[("/admin", a), ("/", denied)], false),
+        // It was there, but was never asked.
+        (&[("/", open), ("/admin", a)], &[("/admin", a), ("/", open)], true),
+        (&[("/admin", a), ("/", open)], &[("/", open), ("/admin", a)], false),
+        (&[("/b", a), ("/", open)], &[("/b", a), ("/a", open), ("/", open)], false),
+        (&[("/b", a), ("/", open)], &[("/a", a), ("/b", a), ("/", open)], true),
+    ] {
+        let (was, is) = (with_routes("*", before), with_routes("*", after));
+        assert_eq!(closes(&was, &is), closes_any, "{before:?} {after:?}");
+    }
+    for (wide, domain, routes, closes_any) in [
+        ("*", "a.test", &[("/", a)][..], true),
+        ("*.test", "a.test", &[("/", a)], true),
+        ("a.*", "a.test", &[("/", a)], true),
+        ("*.test", "*.a.test", &[("/", a)], true),
+        ("*", "a.test", &[("/", open)], false),
+        // What else it was asked for is not found any more.
+        ("*", "a.test", &[("/a", open)], true),
+        ("*.test", "a.example", &[("/", a)], false),
+        ("b.test", "a.test", &[("/", a)], false),
+    ] {
+        let was = with_routes(wide, &[("/", open)]);
+        let is = beside(was.clone(), with_routes(domain, routes));
+        assert_eq!(closes(&was, &is), closes_any, "{wide} {domain} {routes:?}");
+        assert!(closes(&is, &was), "a host goes");
+    }
+}
+
+#[test]
+fn a_role_that_is_served_no_more_keeps_its_tables_until_its_proxies_know() {
+    let left = |rollouts: &Rollouts, exists: bool| -> Vec<Vec<String>> {
+        rollouts.left_tables(|_| exists).map(|(_, tables)| tables.into_iter().collect()).collect()
+    };
+    let (mut rollouts, start) = (Rollouts::default(), Instant::now());
+    told(&mut rollouts, &["a"], &[]);
+    rollouts.remove(ROLE, start);
+    rollouts.forget(|_| false);
+    assert!(rollouts.pending());
+    assert!(!rollouts.advance(start, |_, _| true, |_| false, |_| true));
+    for exists in [true, false] {
+        assert_eq!(left(&rollouts, exists), [["a"]], "requests still ask for it");
+    }
+    assert!(!rollouts.advance(start, |_, _| true, |_| true, |_| true));
+    assert!(rollouts.advance(start + SETTLE, |_, _| true, |_| true, |_| true));
+    assert!(!rollouts.pending());
+    // As long as there are workers a revocation has to reach them.
+    rollouts.forget(|_| true);
+    assert_eq!(left(&rollouts, true), [["a"]]);
+    assert_eq!(left(&rollouts, false), [Vec::<String>::new()]);
+    rollouts.forget(|_| false);
+    assert!(left(&rollouts, true).is_empty());
+}
+
+#[test]
+fn a_role_that_is_served_again_goes_on_from_what_it_was_told() {
+    let (mut rollouts, start) = (Rollouts::default(), Instant::now());
+    told(&mut rollouts, &["a"], &[]);
+    rollouts.remove(ROLE, start);
+    assert_eq!(told(&mut rollouts, &["b"], &[]), (names(&["b"]), names(&["a", "b"])));
+    assert_eq!(rollouts.left_tables(|_| true).count(), 0);
+    assert!(!rollouts.holds_any() && rollouts.pending());
+    // Nobody is waited for for ever.
+    rollouts.remove(ROLE, start);
+    assert!(rollouts.advance(start + PATIENCE, |_, _| true, |_| false, |_| true));
+    assert!(!rollouts.pending());
 }

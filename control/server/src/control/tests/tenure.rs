@@ -126,3 +126,36 @@ async fn what_no_header_can_carry_is_refused_and_rejected_where_it_was_stored() 
     world.owned("key-two-2", "bob").await;
     world.owned("key-three-3", "cat").await;
 }
+
+/// Whoever waits for a revocation is told the truth: nothing stands between it and the keys.
+#[tokio::test]
+async fn a_secret_that_finalizers_keep_has_let_go_of_its_key() {
+    let mut world = with_keys().await;
+    let mut held = key_secret("key-one-1");
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    world.create("Secret", "team", "bob", held).await.expect("a Secret");
+    world.create("Secret", "team", "abe", key_secret("key-one-1")).await.expect("a Secret");
+    world.owned("key-one-1", "bob").await;
+    let marked = world.delete("Secret", "team", "bob").await.expect("it is marked");
+    assert_eq!(marked.effect, keyward_api::Effect::Changed);
+    world.owned("key-one-1", "abe").await;
+    world.delete("Secret", "team", "abe").await.expect("it goes");
+    world.keys("team/keys", 0).await;
+
+    let mut again = World::over(Arc::clone(&world.store)).await;
+    again.keys("team/keys", 0).await;
+    let object = ObjectKey::new("Secret", "team", "bob");
+    let says = |published: &Arc<Published>| {
+        let report = published.report(&object, marked.revision.expect("a revision"));
+        report.is_some_and(|report| report.reasons[0].contains("its keys are revoked already"))
+    };
+    let wait = again.published.wait_for(says);
+    drop(tokio::time::timeout(PATIENCE, wait).await.expect("in time").expect("the loop runs"));
+    // An edit brings nothing back.
+    let mut edited = key_secret("key-two-2");
+    edited["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    again.update("Secret", "team", "bob", edited).await.expect("an edit");
+    again.create("Secret", "team", "cat", key_secret("key-three-3")).await.expect("a Secret");
+    again.owned("key-three-3", "cat").await;
+    again.keys("team/keys", 1).await;
+}
