@@ -26,7 +26,7 @@ use envoy_types::pb::xds::r#type::matcher::v3::matcher::{MatcherList, MatcherTyp
 use envoy_types::pb::xds::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::xds::r#type::matcher::v3::{Matcher, RegexMatcher, StringMatcher, regex_matcher};
 use keyward_filter_core::capability::{ANONYMOUS, ANONYMOUS_STATE};
-use prost::{Message, Name};
+use prost::Name;
 
 use super::encode;
 use crate::input::Settings;
@@ -70,7 +70,7 @@ fn identified(settings: &Settings) -> Predicate {
 }
 
 /// Holds where an input is there and has such a value.
-fn condition(name: &str, input: &(impl Message + Name), value: MatchPattern) -> Predicate {
+fn condition(name: &str, input: &impl Name, value: MatchPattern) -> Predicate {
     let value = StringMatcher { match_pattern: Some(value), ..StringMatcher::default() };
     Predicate {
         match_type: Some(MatchType::SinglePredicate(SinglePredicate {
@@ -91,6 +91,6 @@ fn spares(any: impl IntoIterator<Item = Predicate>) -> Matcher {
     Matcher { matcher_type: Some(MatcherType::MatcherList(MatcherList { matchers })), ..Matcher::default() }
 }
 
-fn named(name: &str, config: &(impl Message + Name)) -> TypedExtensionConfig {
+fn named(name: &str, config: &impl Name) -> TypedExtensionConfig {
     TypedExtensionConfig { name: name.to_owned(), typed_config: Some(encode::any(config)) }
 }
