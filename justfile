@@ -62,6 +62,7 @@ test:
     @scripts/step "lints" just lint-native
     @scripts/step "build of all tests" cargo test -q --no-run
     @scripts/step "unit tests" cargo test -q --lib --bins
+    @scripts/step "examples in the documentation" cargo test -q --doc
     @scripts/step "fuzz, short" just fuzz 5
     @scripts/step "integration tests" cargo test --test '*'
     @echo "all checks passed" >&2

@@ -10,7 +10,7 @@
 //! them so, and one that names only some takes those apart, with a copy of what it touches.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prost::Message as _;
@@ -27,6 +27,9 @@ use crate::wire::{
 mod change;
 #[cfg(test)]
 mod tests;
+mod watched;
+
+use self::watched::Watched;
 
 /// What must be left of the memory of the VM, whatever the limit of tables is: for messages in flight,
 /// requests and configurations. None of those can be refused, so without memory for them the VM dies.
@@ -39,8 +42,7 @@ const KEY_MIN: usize = 16 + 4 + 1;
 pub struct Replica {
     tables: BTreeMap<String, Held>,
     loading: BTreeMap<String, Loading>,
-    /// The names of all that were ever here: see [`Replica::was_here`].
-    arrived: BTreeSet<String>,
+    watched: Watched,
     /// Keys are used while the tables are lent out, so it is changed through a shared reference.
     usage: RefCell<Reporter>,
     /// All that the tables may occupy, those being loaded included.
@@ -143,7 +145,7 @@ impl Replica {
         Self {
             tables: BTreeMap::new(),
             loading: BTreeMap::new(),
-            arrived: BTreeSet::new(),
+            watched: Watched::default(),
             usage: RefCell::default(),
             limit: bytes(DEFAULT_MAX_TABLE_BYTES),
             at_most: 0,
@@ -199,13 +201,6 @@ impl Replica {
     /// The stream is closed: half a snapshot is worth nothing, what is held stays.
     pub fn on_close(&mut self) {
         self.loading.clear();
-    }
-
-    /// Whether there ever was a table of this name, be it gone since. From then on the server says whose the
-    /// keys are, also when it says that they are nobody's.
-    #[must_use]
-    pub fn was_here(&self, name: &str) -> bool {
-        self.arrived.contains(name)
     }
 
     /// How many keys all tables hold.
@@ -294,7 +289,7 @@ impl Replica {
         };
         match finished {
             Ok(held) => {
-                self.arrived.insert(end.table.clone());
+                self.watched.arrives(&end.table);
                 let before = self.tables.insert(end.table.clone(), held);
                 if let Some(before) = &before {
                     self.usage.get_mut().seal_all(&end.table, before.version.revision);
@@ -311,7 +306,7 @@ impl Replica {
         let Some(Held { table, version }) = other else { return self.refused(name, &Reason::NotHeld) };
         let (table, version) = (Arc::clone(table), *version);
         self.loading.remove(&name);
-        self.arrived.insert(name.clone());
+        self.watched.arrives(&name);
         let before = self.tables.insert(name.clone(), Held { table, version });
         if let Some(before) = &before {
             self.usage.get_mut().seal_all(&name, before.version.revision);

@@ -102,12 +102,11 @@ impl Worker {
         host: &mut impl WorkerHost,
     ) -> Result<Rc<FilterConfig>, InvalidConfig> {
         let mut config = FilterConfig::read(config)?;
+        // Who is on which list is not told apart: lists come and go.
         let alone = config.standalone.is_some();
-        for (auth_id, policy) in &mut config.policies {
-            // Who is on which list is not told apart: lists come and go.
-            policy.row =
-                host.row(if alone { standalone::without_list(auth_id) } else { without_list(auth_id) });
-        }
+        let row: fn(&str) -> &str = if alone { standalone::without_list } else { without_list };
+        config.policies.iter_mut().for_each(|(auth_id, policy)| policy.row = host.row(row(auth_id)));
+        self.replica.watch(&config);
         let config = Rc::new(config);
         let wall = host.wall_clock().unwrap_or_default();
         self.replica.usage().set_time(wall);

@@ -65,7 +65,6 @@ pub(super) async fn run(args: &DeleteArgs, output: &mut Output) -> anyhow::Resul
     if places.is_empty() {
         let what = several(args.kind);
         output.note(format_args!("there are no {what} with these labels in {}", remote.namespace));
-        return Ok(());
     }
     let manner = Manner { dry_run: args.dry_run, wait: None };
     let mut errors = Vec::new();

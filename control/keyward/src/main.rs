@@ -99,21 +99,25 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let told = error.render();
     let told = if std::io::stderr().is_terminal() { told.ansi().to_string() } else { told.to_string() };
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    let hide = |told: String, word: String| match key_in(&word) {
-        Some(key) => told.replace(key, "[redacted]"),
-        None => told,
-    };
+    let hide =
+        |told: String, word: String| keys_in(&word).fold(told, |told, key| told.replace(key, "[redacted]"));
     eprint!("{}", words.fold(told, hide));
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// What may be a key: keys are long, and not made of words.
-fn key_in(argument: &str) -> Option<&str> {
+/// What of an argument may be a key: all of it, or the value of a flag.
+fn keys_in(argument: &str) -> impl Iterator<Item = &str> {
+    let value = argument.split_once('=').map(|(_, value)| value);
+    [Some(argument), value].into_iter().flatten().filter(|part| may_be_key(part))
+}
+
+/// Keys are long, and not words with something between them.
+fn may_be_key(part: &str) -> bool {
     const SHORTEST: usize = 16;
-    let value = argument.split_once('=').map_or(argument, |(_, value)| value);
-    let is_word = |part: &str| part.bytes().all(|byte| byte.is_ascii_lowercase());
-    let are_words = value.split(['-', '.', '/', '_', ':', ',', '=']).all(is_word);
-    (value.len() >= SHORTEST && !value.starts_with('-') && !are_words).then_some(value)
+    let is_word = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let between = ['-', '.', '/', '_', ':', ','];
+    let are_words = part.contains(between) && part.split(between).all(is_word);
+    part.len() >= SHORTEST && !part.starts_with('-') && !are_words
 }
 
 #[tokio::main]
@@ -147,12 +151,17 @@ mod tests {
 
     #[test]
     fn what_may_be_a_key_is_told_from_words() {
-        for key in ["kw_0000000000000000000000_0lgXbD", "--apikey=Zm9vYmFyYmF6cXV1eA", "S3cret-S3cret-S3cret"]
-        {
-            assert!(key_in(key).is_some(), "{key}");
+        for (argument, key) in [
+            ("kw_0000000000000000000000_0lgXbD", "kw_0000000000000000000000_0lgXbD"),
+            ("--apikey=Zm9vYmFyYmF6cXV1eA==", "Zm9vYmFyYmF6cXV1eA=="),
+            ("c2VjcmV0LXNlY3JldC1zZWNyZXQ=", "c2VjcmV0LXNlY3JldC1zZWNyZXQ="),
+            ("S3cret-S3cret-S3cret", "S3cret-S3cret-S3cret"),
+            ("abcdefghijklmnopqrstuvwxyzabcdef", "abcdefghijklmnopqrstuvwxyzabcdef"),
+        ] {
+            assert_eq!(keys_in(argument).next(), Some(key));
         }
         for word in ["--apikey-generate", "serve", "gateway-proxy.keyward-system", "--labels=team=infra"] {
-            assert_eq!(key_in(word), None);
+            assert_eq!(keys_in(word).next(), None);
         }
     }
 

@@ -20,13 +20,16 @@ fn it_says_its_version_on_standard_output_and_nothing_else() {
 
 #[test]
 fn a_key_in_the_wrong_place_is_not_told() {
-    let key = "kw_0000000000000000000000_0lgXbD";
-    for words in [
-        &["secret", "apikey", "rotate", "alice", key][..],
-        &["create", "secret", "apikey", "a", "--apikey-sha256", key],
-        &["secret", "apikey", "list", "-o", key],
-    ] {
-        let said = keyward(words);
+    for (key, words) in
+        ["kw_0000000000000000000000_0lgXbD", "c2VjcmV0LXNlY3JldC1zZWNyZXQ="].into_iter().flat_map(|key| {
+            [
+                (key, vec!["secret", "apikey", "rotate", "alice", key]),
+                (key, vec!["create", "secret", "apikey", "a", "--apikey-sha256", key]),
+                (key, vec!["secret", "apikey", "list", "-o", key]),
+            ]
+        })
+    {
+        let said = keyward(&words);
         assert_eq!(said.status.code(), Some(2), "{words:?}");
         let told = text(&said.stderr);
         assert!(!told.contains(key) && !text(&said.stdout).contains(key), "{told}");

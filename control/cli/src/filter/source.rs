@@ -71,8 +71,10 @@ impl Source {
             // Of somebody else.
             return Ok(());
         };
-        let namespace = Some(text("/metadata/namespace")).filter(|namespace| !namespace.is_empty());
-        let namespace = namespace.unwrap_or(NAMESPACE).to_owned();
+        let namespace = match text("/metadata/namespace") {
+            "" if kind.is_namespaced() => NAMESPACE.to_owned(),
+            namespace => namespace.to_owned(),
+        };
         let of = format!("{name} {namespace}/{}", text("/metadata/name"));
         let mistakes = |errors: Vec<keyward_resource::FieldError>| {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();

@@ -7,6 +7,10 @@ use super::document::{Document, make};
 use super::source::Source;
 
 const RESOURCES: &str = r#"
+apiVersion: v1
+kind: Namespace
+metadata: { name: team }
+---
 apiVersion: enterprise.keyward.io/v1
 kind: AuthConfig
 metadata: { namespace: team, name: partners }

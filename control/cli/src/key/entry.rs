@@ -58,6 +58,8 @@ pub(crate) enum KeyState {
     NotYetValid,
     /// There is no telling which key it is, or when it is valid.
     Unusable,
+    /// Its Secret is deleted, and kept by finalizers alone.
+    Deleted,
 }
 
 /// The digits that name a key.
@@ -76,6 +78,11 @@ fn state(disabled: bool, not_before: Option<u64>, expires_at: Option<u64>, now: 
     } else {
         KeyState::Active
     }
+}
+
+/// Whether an object is deleted, and kept by finalizers alone: its keys are revoked.
+pub(crate) fn is_deleted(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
 }
 
 fn created(object: &Value) -> Option<Timestamp> {
@@ -117,6 +124,7 @@ impl Entry {
             not_before: life.not_before.and_then(of_milliseconds),
             expires: life.expires_at.and_then(of_milliseconds),
         };
+        let is_deleted = is_deleted(object);
         let mut entries = vec![present];
         if let Some(previous) = secret.previous {
             entries.push(Self {
@@ -131,6 +139,7 @@ impl Entry {
                 expires: of_milliseconds(previous.expires_at),
             });
         }
+        entries.iter_mut().filter(|_| is_deleted).for_each(|entry| entry.state = KeyState::Deleted);
         entries
     }
 }
@@ -145,6 +154,7 @@ impl fmt::Display for KeyState {
             Self::Expired => "expired",
             Self::NotYetValid => "not yet valid",
             Self::Unusable => "unusable",
+            Self::Deleted => "deleted",
         })
     }
 }

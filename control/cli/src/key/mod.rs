@@ -6,6 +6,6 @@ pub(crate) mod fixture;
 mod life;
 mod material;
 
-pub(crate) use entry::{Entry, KEY_CREATED, KeyState, id_of};
+pub(crate) use entry::{Entry, KEY_CREATED, KeyState, id_of, is_deleted};
 pub(crate) use life::{ExpiryArgs, time, timestamp};
 pub(crate) use material::{KeyArgs, Material, Text, read, sha256};

@@ -72,7 +72,15 @@ fn running(dump: &Value) -> Option<Value> {
 
 pub(super) async fn run(args: &BootstrapArgs, output: &mut Output) -> anyhow::Result<()> {
     let bootstrap = match &args.control {
-        Some(control) => made(args, control.clone())?,
+        Some(control) => {
+            let remote = &args.admin.proxy.remote;
+            if remote.named().is_none() && remote.target()?.namespace != USUAL_NAMESPACE {
+                output.note(format_args!(
+                    "the installation is taken to be in {USUAL_NAMESPACE}: -n names another namespace"
+                ));
+            }
+            made(args, control.clone())?
+        }
         None => {
             let admin = args.admin.open().await?;
             let dump: Value = serde_json::from_str(&admin.get("/config_dump").await?)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::args::{DEFAULT_DATA, Ports, UpArgs, data_folder};
 use super::children::Children;
@@ -23,6 +23,8 @@ use super::{down, logs, ports, probe, process};
 
 /// Opening the store and the ports takes well under a second.
 const REST_PATIENCE: Duration = Duration::from_secs(30);
+/// So long a process may take to end that answers with errors because it ends.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 const REST_POLL: Duration = Duration::from_millis(50);
 const TERMINAL_POLL: Duration = Duration::from_millis(500);
 
@@ -108,7 +110,11 @@ async fn start(
         }
     }
     let ready = tokio::select! {
-        ready = become_ready(args, data, quickstart) => ready,
+        ready = become_ready(args, data, quickstart) => match ready {
+            Ok(outcome) => Ok(outcome),
+            // Of one that is about to end the last answers are errors: its end says more.
+            Err(error) => Err(timeout(LAST_WORDS, children.one_ended()).await.unwrap_or(error)),
+        },
         how = children.one_ended() => Err(how),
         never = logs::follow(readers) => match never {},
     };

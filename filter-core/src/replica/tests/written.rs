@@ -26,6 +26,7 @@ fn what_the_server_took_away_is_not_given_back_by_what_is_written() {
     let written = || Some(Some("written".to_owned()));
 
     let mut replica = Replica::new();
+    replica.watch(&streamed);
     assert_eq!(whose(&replica, &streamed, "t"), written(), "nobody has said anything yet");
     tell_all(&mut replica, &three().snapshot("t", 2));
     assert_eq!(whose(&replica, &streamed, "t"), Some(Some("ann".to_owned())));

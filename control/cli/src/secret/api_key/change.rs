@@ -7,7 +7,7 @@ use keyward_resource::kinds::secret::ApiKeySecret;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Manner, Place};
-use crate::key::Entry;
+use crate::key::{Entry, is_deleted};
 use crate::output::{Format, Output, Table};
 use crate::remote::{Remote, RemoteArgs};
 use crate::tidy::is_of_folder;
@@ -98,6 +98,13 @@ impl Found {
         let Some(secret) = Entry::secret(&object) else {
             bail!("Secret {place} holds no API key: its type is {}", object["type"]);
         };
+        if is_deleted(&object) {
+            bail!(
+                "Secret {place} is deleted, and its keys are revoked: it is kept by its finalizers alone\n\
+                 hint: whoever set them takes them off, or `keyward edit secret {}` does; then create it anew",
+                place.name
+            );
+        }
         if is_of_folder(&object) {
             bail!(
                 "Secret {place} comes from a folder of files, which would put back what is changed here\n\
