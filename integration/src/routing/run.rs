@@ -29,6 +29,8 @@ use crate::paths;
 const SYSTEM_NAMESPACE: &str = "keyward-system";
 /// How long a copy of a request may be on its way.
 const COPY_LIMIT: Duration = Duration::from_secs(5);
+/// How long the workers of an Envoy may take to learn which hosts are well.
+const HOSTS_LIMIT: Duration = Duration::from_secs(2);
 
 /// Everything that cases share.
 pub struct Bench {
@@ -49,6 +51,8 @@ struct Running {
     hosts: Hosts,
     /// The Gateway of each listener, none for the default ones, and where it is.
     listeners: Vec<(Option<ObjectRef>, String, SocketAddr)>,
+    /// Some of the hosts fail health checks.
+    any_unwell: bool,
 }
 
 fn settings() -> Settings {
@@ -211,9 +215,10 @@ impl Bench {
         let changes = objects.keys.iter().cloned();
         let lists = Change::Allow(allow_lists([proxy]));
         index.apply(self.revision, changes.chain([Change::Watch(settings.watched_namespaces()), lists]));
+        let unwell = unwell(&case.requests.hosts, &hosts.addresses());
         let publication = Publication {
             hosts: remap::resolved(&snapshot)?,
-            unwell: unwell(&case.requests.hosts, &hosts.addresses()),
+            unwell: unwell.clone(),
             snapshot,
             keys: index.view(wanted),
             role: role.to_owned(),
@@ -228,10 +233,24 @@ impl Bench {
         };
         let listeners =
             addresses.into_iter().map(|(name, address)| (gateway(&name), name, address)).collect();
-        Ok(Running { hosts, listeners })
+        Ok(Running { hosts, listeners, any_unwell: !unwell.is_empty() })
     }
 
+    /// Makes an exchange. Where hosts fail health checks, the workers of the Envoy learn which of them a moment
+    /// after its main thread knows it, and take all of them until then: so it is made again for a while.
     async fn exchange(&mut self, running: &Running, exchange: &Exchange) -> anyhow::Result<()> {
+        let deadline = Instant::now() + HOSTS_LIMIT;
+        loop {
+            match self.exchange_once(running, exchange).await {
+                Err(_) if running.any_unwell && Instant::now() < deadline => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn exchange_once(&mut self, running: &Running, exchange: &Exchange) -> anyhow::Result<()> {
         let address = running.address(&exchange.request)?;
         let once = |id: String| async move {
             running.hosts.expect(&id, &exchange.answer);

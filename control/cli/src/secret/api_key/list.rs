@@ -15,9 +15,9 @@ Examples:
   keyward secret apikey list alice -n team -o json
   keyward secret apikey list -l team=infra,tier!=gold
 
-State is active, disabled, expired, not yet valid or unusable. While a key is
-rotated, the one before it has a row of its own. The key id is the beginning of
-the SHA-256 of the key.";
+State is active, disabled, expired, not yet valid, unusable, or deleted where
+finalizers alone keep the Secret. While a key is rotated, the one before it has
+a row of its own. The key id is the beginning of the SHA-256 of the key.";
 
 /// Which keys.
 #[derive(Debug, Clone, Args)]
